@@ -1,7 +1,7 @@
-"""Large graphs over Dask: two workers of this machine against two threads, and 200,000 nodes by tiles, or in parts.
+"""Large graphs over Dask: two workers of this machine against two threads, and 200,000 nodes by tiles, or in chunks.
 
 python -m benchmarks.cluster NODES          triangles: what was foretold, what it took, and a worker's memory
-python -m benchmarks.cluster parts NODES    edges, degrees and stars part by part: the same
+python -m benchmarks.cluster chunks NODES    edges, degrees and stars chunk by chunk: the same
 """
 
 from __future__ import annotations
@@ -109,18 +109,18 @@ def worker_megabytes(engine: Workers) -> float:
     return max(int(each["VmHWM"].split()[0]) / 1024 for each in lines)
 
 
-def in_parts(nodes: int) -> Run:
-    """Foretell, let everybody answer part by part, and estimate; a worker's memory is the largest process's."""
+def in_chunks(nodes: int) -> Run:
+    """Foretell, let everybody answer chunk by chunk, and estimate; a worker's memory is the largest process's."""
     from tempfile import TemporaryDirectory
 
     from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+    from visibility_aware_edge_ldp.simulation.chunks import ChunksForecast
     from visibility_aware_edge_ldp.simulation.estimate import estimate
-    from visibility_aware_edge_ldp.simulation.parts import PartsForecast
     from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
     edges = MEAN_DEGREE * nodes // 2
     world = VisibilityAwareGraph(powerlaw(nodes, edges, seed=1), VisibilityPolicy.nothing())
-    predicted = PartsForecast(nodes, edges, stars=2).processor_seconds / WORKERS
+    predicted = ChunksForecast(nodes, edges, stars=2).processor_seconds / WORKERS
     with TemporaryDirectory(prefix="va-edge-ldp-") as folder:
         begin, engine = time.perf_counter(), f"dask:{WORKERS}"
         found = estimate(world, "position", EPSILON, SUMMED, seed=1, checkpoint=folder, engine=engine)
@@ -158,7 +158,7 @@ def numpy_rows(nodes: int) -> Callable[[], float]:
 def large_parts(nodes: int) -> Setting:
     """Answers, sums and estimates; run once, because it takes minutes."""
     needs_dask()
-    run = cache(lambda: in_a_process(nodes, "parts"))
+    run = cache(lambda: in_a_process(nodes, "chunks"))
     return Setting(
         f"a power-law graph of {nodes:,} nodes, everything private: {', '.join(SUMMED)}",
         (Work(OURS, lambda: run().seconds), Work("foretold", lambda: run().predicted), Work(RIVAL, numpy_rows(nodes))),
@@ -235,8 +235,8 @@ COMPARISONS = (
         long=True,
     ),
     Comparison(
-        "parts-200000",
-        "200,000 nodes part by part over Dask, 2 workers",
+        "chunks-200000",
+        "200,000 nodes chunk by chunk over Dask, 2 workers",
         lambda: large_parts(GOAL_NODES),
         (Target("seconds", PART_SECONDS),),
         rounds=1,
@@ -254,5 +254,5 @@ COMPARISONS = (
 
 
 if __name__ == "__main__":
-    one = in_parts if sys.argv[1] == "parts" else one_size
+    one = in_chunks if sys.argv[1] == "chunks" else one_size
     print(json.dumps(asdict(one(int(sys.argv[-1])))))

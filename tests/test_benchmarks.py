@@ -287,9 +287,9 @@ def test_a_run_over_dask_is_really_run() -> None:
 
 
 @pytest.mark.long
-def test_a_run_in_parts_is_really_run_and_stands_beside_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_in_chunks_is_really_run_and_stands_beside_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    run = cluster.in_a_process(600, "parts")
+    run = cluster.in_a_process(600, "chunks")
     assert run.nodes == 600
     assert run.seconds > 0 < run.predicted
     assert run.megabytes > 50

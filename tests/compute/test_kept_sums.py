@@ -1,4 +1,4 @@
-"""Sums of parts in a file: the same after any death, and whatever is forgotten, doubled or damaged is noticed."""
+"""Sums of chunks in a file: the same after any death, and whatever is forgotten, doubled or damaged is noticed."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from visibility_aware_edge_ldp.compute.engines import LostTask
 from visibility_aware_edge_ldp.compute.kept_sums import Arrays, KeptSums
 from visibility_aware_edge_ldp.errors import BadInput
 
-PARTS = 7
-FOUND = {part: {"sum": np.arange(5) * part, "row": np.eye(PARTS, dtype=np.int64)[part]} for part in range(PARTS)}
+CHUNKS = 7
+FOUND = {chunk: {"sum": np.arange(5) * chunk, "row": np.eye(CHUNKS, dtype=np.int64)[chunk]} for chunk in range(CHUNKS)}
 WHOLE = {name: sum(each[name] for each in FOUND.values()) for name in FOUND[0]}
 
 
 def results(missing: Sequence[int]) -> Iterator[tuple[int, Arrays]]:
-    for part in reversed(missing):
-        yield part, FOUND[part]
+    for chunk in reversed(missing):
+        yield chunk, FOUND[chunk]
 
 
 def dying(after: int) -> object:
-    """An engine that is lost after so many parts."""
+    """An engine that is lost after so many chunks."""
 
     def some(missing: Sequence[int]) -> Iterator[tuple[int, Arrays]]:
         yield from list(results(missing))[:after]
@@ -40,18 +40,18 @@ def same(found: Arrays) -> None:
 
 
 def test_without_a_file_sums_are_sums() -> None:
-    same(KeptSums(None, "a", PARTS).over(results))
+    same(KeptSums(None, "a", CHUNKS).over(results))
 
 
-@pytest.mark.parametrize("after", range(PARTS + 1))
+@pytest.mark.parametrize("after", range(CHUNKS + 1))
 def test_work_goes_on_from_the_file(after: int, tmp_path: Path) -> None:
     path = tmp_path / "new folder" / "a.sums"
     with pytest.raises(ConnectionError):
-        KeptSums(path, "a", PARTS).over(dying(after))  # type: ignore[arg-type]
-    again = KeptSums(path, "a", PARTS)
-    assert again.missing == list(range(PARTS - after))
+        KeptSums(path, "a", CHUNKS).over(dying(after))  # type: ignore[arg-type]
+    again = KeptSums(path, "a", CHUNKS)
+    assert again.missing == list(range(CHUNKS - after))
     same(again.over(results))
-    done = KeptSums(path, "a", PARTS)
+    done = KeptSums(path, "a", CHUNKS)
     same(done.over(lambda missing: pytest.fail("everything is done")))
     assert [each.name for each in path.parent.iterdir()] == ["a.sums"]
 
@@ -60,27 +60,27 @@ def test_a_part_of_a_file_is_never_read(tmp_path: Path, monkeypatch: pytest.Monk
     """Who is killed while the file is written leaves the one before it."""
     path = tmp_path / "a.sums"
     with pytest.raises(ConnectionError):
-        KeptSums(path, "a", PARTS).over(dying(3))  # type: ignore[arg-type]
+        KeptSums(path, "a", CHUNKS).over(dying(3))  # type: ignore[arg-type]
     before = path.read_bytes()
     monkeypatch.setattr(kept_sums.os, "fsync", lambda number: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        KeptSums(path, "a", PARTS).over(results)
+        KeptSums(path, "a", CHUNKS).over(results)
     assert path.read_bytes() == before
     monkeypatch.undo()
-    same(KeptSums(path, "a", PARTS).over(results))
+    same(KeptSums(path, "a", CHUNKS).over(results))
 
 
-@pytest.mark.parametrize(("identity", "parts"), [("b", PARTS), ("a", PARTS + 1)])
-def test_a_file_of_another_run_is_refused(identity: str, parts: int, tmp_path: Path) -> None:
-    KeptSums(tmp_path / "a.sums", "a", PARTS).over(results)
+@pytest.mark.parametrize(("identity", "chunks"), [("b", CHUNKS), ("a", CHUNKS + 1)])
+def test_a_file_of_another_run_is_refused(identity: str, chunks: int, tmp_path: Path) -> None:
+    KeptSums(tmp_path / "a.sums", "a", CHUNKS).over(results)
     with pytest.raises(BadInput, match="of another run"):
-        KeptSums(tmp_path / "a.sums", identity, parts)
+        KeptSums(tmp_path / "a.sums", identity, chunks)
 
 
 @pytest.mark.parametrize("place", ["head", "middle", "end", "empty", "format"])
 def test_a_damaged_file_is_refused(place: str, tmp_path: Path) -> None:
     path = tmp_path / "a.sums"
-    KeptSums(path, "a", PARTS).over(results)
+    KeptSums(path, "a", CHUNKS).over(results)
     content = bytearray(path.read_bytes())
     if place == "empty":
         content.clear()
@@ -93,17 +93,17 @@ def test_a_damaged_file_is_refused(place: str, tmp_path: Path) -> None:
         content[3 if place == "head" else len(content) // 2] ^= 1
     path.write_bytes(content)
     with pytest.raises(BadInput, match="is damaged, or no checkpoint of this version"):
-        KeptSums(path, "a", PARTS)
+        KeptSums(path, "a", CHUNKS)
 
 
 def test_a_careless_engine_is_caught() -> None:
-    with pytest.raises(LostTask, match="1 of 7 parts gave no result"):
-        KeptSums(None, "a", PARTS).over(lambda missing: list(results(missing))[:-1])
-    with pytest.raises(LostTask, match="Part 6 came twice"):
-        KeptSums(None, "a", PARTS).over(lambda missing: [*results(missing), *results([6])])
+    with pytest.raises(LostTask, match="1 of 7 chunks gave no result"):
+        KeptSums(None, "a", CHUNKS).over(lambda missing: list(results(missing))[:-1])
+    with pytest.raises(LostTask, match="Chunk 6 came twice"):
+        KeptSums(None, "a", CHUNKS).over(lambda missing: [*results(missing), *results([6])])
 
 
 def test_a_folder_that_cannot_be_written_to_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInput, match="Name another folder for the checkpoint"):
-        KeptSums(tmp_path / "file" / "a.sums", "a", PARTS).over(results)
+        KeptSums(tmp_path / "file" / "a.sums", "a", CHUNKS).over(results)

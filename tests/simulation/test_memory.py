@@ -15,7 +15,7 @@ PEAK = Path(__file__).parents[1] / "support/peak.py"
 LARGE = "10000", "30000"
 RUNS = {
     "streamed": ("position", "profiles:0.5", "edges,max_degree", "{}", "3000", "12000"),
-    "parts": (
+    "chunks": (
         "position",
         "nothing",
         "edges,stars:2,stars:3",

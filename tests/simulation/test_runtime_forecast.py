@@ -56,7 +56,7 @@ def test_tile_triples_are_those_of_the_tasks(sides: int) -> None:
     assert runtime_forecast.tile_triples(sides) == pytest.approx(sum(map(work_of, plan_tasks(sides, 1))))
 
 
-def test_a_run_in_parts_is_foretold_from_its_own_measurement() -> None:
+def test_a_run_in_chunks_is_foretold_from_its_own_measurement() -> None:
     one, two = (run(statistics=("stars:2",), checkpoint="kept", engine=f"threads:{cores}") for cores in (1, 2))
     assert forecast(one).seconds == pytest.approx(2 * forecast(two).seconds)
     assert 0 < forecast(one).seconds < 10

@@ -26,8 +26,9 @@ from visibility_aware_edge_ldp.public.statistic import Statistic, statistic
 
 # A denominator below so many standard errors might be 0, and its ratio anything.
 _SURE = 3.0
-# With fewer of the positions triangles by groups hold less often than they say, and say so.
+# With fewer of the positions, intervals of triangles by groups hold less often than they say, and say so.
 _FEW_ANSWERED = 0.6
+_IF_MANY_TRIANGLES = "every entry counts many triangles; of few, 95 % intervals held the truth 78 to 95 % of the time"
 _IF_NOBODY_IS_LARGER = "nobody who did not report adds more to an entry than a ninth of it or the largest of the others"
 Combined = Callable[[str, Mapping[str, float]], Estimate]
 """From a name and the weight of each source to the estimate of the weighted sum, with what the sources share."""
@@ -186,6 +187,7 @@ Allowing = Callable[[Estimate, Floats], Estimate]
 
 
 def _as_it_is(found: Estimate, gradient: Floats) -> Estimate:
+    """The same estimate, where nobody is absent or the spread tells it already."""
     return found
 
 
@@ -263,8 +265,8 @@ def scored_triangles_by_group(given: Any, asked: Statistic) -> Estimate:
     value, variance = triangles_by_group(given.collection.scores(), groups.members, groups.count)
     saved = (asked.sides * value) ** 2 * given.rate_variance
     labels = list(combinations_with_replacement(groups.labels, 3))
-    # Where most positions are away the variance is small wherever the value is, and upper ends lie too low.  [COUNTS.8]
+    # Where most positions are away, a value that is too low has a variance that is too low, and so an upper end.
     few = min(given.collection.response_rates().values(), default=1.0) < _FEW_ANSWERED
-    granted = "every entry has many triangles: of few, 78 to 95 % held for 95 %" if few else ""
+    granted = _IF_MANY_TRIANGLES if few else ""
     found = Estimate(asked.name, value, np.maximum(variance - saved, variance / 2), labels=labels)
     return replace(found, holds_if=granted)

@@ -3,7 +3,7 @@
 Reports come in the order of positions, and those of one run round after round. What ``PositionCollection`` refuses is
 refused here; a second answer cannot come, because it would be out of order.  [AGGREGATE.1], [KINDS.1]
 
-Counts of parts of the positions add up, so that many can count, each a part. Where every answer can be had a second
+Counts of chunks of the positions add up, so that many can count, each a chunk. Where every answer can be had a second
 time, k-stars are told too.  [AGAIN.1-3]
 """
 
@@ -128,7 +128,7 @@ class StreamedCollection(ScoredCollection, InOrder):
 
     @property
     def counts(self) -> dict[str, npt.NDArray[Any]]:
-        """All that is counted; what two parts of the positions have adds up to what both have.  [AGAIN.1]"""
+        """All that is counted; what two chunks of the positions have adds up to what both have.  [AGAIN.1]"""
         kinds, shape = len(self._asked), (self.survey.rounds + 1, self.view.n)
         return {
             "passed": self.passed,
@@ -144,7 +144,7 @@ class StreamedCollection(ScoredCollection, InOrder):
 
     @classmethod
     def of_counts(cls, survey: PositionSurvey, view: PublicView, counts: Arrays, digests: Iterable[bytes]) -> Self:
-        """The collection of all positions from the counts of all parts, and the digest of each, in order.
+        """The collection of all positions from the counts of all chunks, and the digest of each, in order.
 
         Refused where a part is missing or was counted twice.  [AGAIN.1]
         """
@@ -225,8 +225,8 @@ def refuse_lost(sums: Arrays, n: int) -> None:
     """
     if (sums["passed"] != n - 1).any() or (sums["times"] != 1).any():
         raise LostTask(
-            "Sums over the parts of the answers do not have every part once. Nothing was estimated; delete the folder "
-            "of the checkpoint, and begin again."
+            "Sums over the chunks of the answers do not have every chunk once. Nothing was estimated; delete the "
+            "folder of the checkpoint, and begin again."
         )
 
 

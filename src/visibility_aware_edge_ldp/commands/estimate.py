@@ -116,7 +116,7 @@ def estimate(
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Position: a folder for sums over parts, from which a run that was killed goes on."),
+        typer.Option(help="Position: a folder for sums over chunks, from which a run that was killed goes on."),
     ] = None,
     truth: Annotated[bool, typer.Option("--truth", help="Show the true values too: not private.")] = False,
     brief: Annotated[bool, typer.Option("--brief", help="Print the numbers and the promise, nothing else.")] = False,

@@ -1,8 +1,8 @@
-"""Sums of arrays over parts of a work, in a file from which the work goes on after whatever ran it was killed.
+"""Sums of arrays over the chunks of a task, in a file from which the work goes on after whatever ran it was killed.
 
-The file holds the sums of the parts that are done, and which these are. It is replaced as a whole, so that whoever is
+The file holds the sums of the chunks that are done, and which these are. It is replaced as a whole, so that whoever is
 killed at any moment leaves the one before or the one after. Sums are of whole numbers, or of numbers on a grid, so that
-they are the same whichever part came first.
+they are the same whichever chunk came first.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 class KeptSums:
-    """The sums of some parts, numbered from 0.
+    """The sums of some chunks, numbered from 0.
 
     Parameters
     ----------
@@ -35,47 +35,47 @@ class KeptSums:
         The file; nothing is kept where there is none.
     identity
         What the sums are of. A file of another identity is refused.
-    parts
-        How many parts there are.
+    chunks
+        How many chunks there are.
     """
 
-    def __init__(self, path: Path | None, identity: str, parts: int) -> None:
-        self.path, self._head = path, {"format": FORMAT, "identity": identity, "parts": parts}
-        self.done, self.sums = np.zeros(parts, np.bool_), dict[str, npt.NDArray[Any]]()
+    def __init__(self, path: Path | None, identity: str, chunks: int) -> None:
+        self.path, self._head = path, {"format": FORMAT, "identity": identity, "chunks": chunks}
+        self.done, self.sums = np.zeros(chunks, np.bool_), dict[str, npt.NDArray[Any]]()
         self._written = time.monotonic()
         if path is not None and path.exists():
             self._read(path)
 
     @property
     def missing(self) -> list[int]:
-        """The parts that are not done."""
+        """The chunks that are not done."""
         found: list[int] = np.flatnonzero(~self.done).tolist()
         return found
 
     def over(self, results: Callable[[Sequence[int]], Iterable[tuple[int, Arrays]]]) -> Arrays:
-        """The sums of all parts; ``results`` are asked for those that are missing, and may come in any order."""
+        """The sums of all chunks; ``results`` are asked for those that are missing, and may come in any order."""
         if self.missing:
             try:
-                for part, found in results(self.missing):
-                    self._add(part, found)
+                for chunk, found in results(self.missing):
+                    self._add(chunk, found)
                     if time.monotonic() - self._written >= EVERY_SECONDS:
                         self.write()
             finally:  # also where the engine was lost
                 if self.done.any():
                     self.write()
         if self.missing:
-            raise LostTask(f"{len(self.missing)} of {self.done.size} parts gave no result. Nothing was estimated.")
+            raise LostTask(f"{len(self.missing)} of {self.done.size} chunks gave no result. Nothing was estimated.")
         return self.sums
 
-    def _add(self, part: int, found: Arrays) -> None:
-        if self.done[part]:
-            raise LostTask(f"Part {part} came twice. Nothing was estimated; please report this.")
+    def _add(self, chunk: int, found: Arrays) -> None:
+        if self.done[chunk]:
+            raise LostTask(f"Chunk {chunk} came twice. Nothing was estimated; please report this.")
         for name, array in found.items():
             if name in self.sums:
                 self.sums[name] += array
             else:
                 self.sums[name] = np.array(array)
-        self.done[part] = True
+        self.done[chunk] = True
 
     def write(self) -> None:
         """Replace the file; it is on the disk when this returns."""
@@ -85,15 +85,15 @@ class KeptSums:
         arrays: dict[str, Any] = {f"sum {name}": array for name, array in self.sums.items()}
         np.savez(body, done=self.done, **arrays)
         head = {**self._head, "digest": hashlib.sha256(body.getbuffer()).hexdigest()}
-        part = self.path.with_name(f"{self.path.name}.part")
+        draft = self.path.with_name(f"{self.path.name}.part")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with part.open("wb") as file:
+            with draft.open("wb") as file:
                 file.write(json.dumps(head).encode() + b"\n")
                 file.write(body.getbuffer())
                 file.flush()
                 os.fsync(file.fileno())
-            part.replace(self.path)
+            draft.replace(self.path)
         except OSError as error:
             raise BadInput(
                 f"Sums cannot be kept in {self.path} ({error.strerror}). Name another folder for the checkpoint."

@@ -107,7 +107,7 @@ def estimate(
         Position and user model: who counts triangles, or answers for the users of the second round: "threads", "dask"
         (workers on this machine, "dask:4" four), or a cluster's address, "dask://host:8786". The numbers are the same.
     checkpoint
-        Position model: a folder in which sums over parts of the answers are kept. A run that was killed goes on from
+        Position model: a folder in which sums over chunks of the answers are kept. A run that was killed goes on from
         there, and finds the same numbers. Needs a seed; for edges, degrees and k-stars, of any number of nodes.
 
     Returns

@@ -34,7 +34,7 @@ from visibility_aware_edge_ldp.simulation import memory, options
 from visibility_aware_edge_ldp.simulation.memory import Need
 from visibility_aware_edge_ldp.simulation.worlds import NOBODY_LISTENS, Phases
 
-STREAMED, PARTS, KINDS, FILED, PLANES = "streamed", "parts", "kinds", "filed", "planes"
+STREAMED, CHUNKS, KINDS, FILED, PLANES = "streamed", "chunks", "kinds", "filed", "planes"
 DEGREES, BY_ROWS, LISTS = "degrees", "rows", "lists"
 
 
@@ -65,12 +65,12 @@ class Run:
 
     @cached_property
     def strategy(self) -> str:
-        """How it is done: counts of answers, at once or part by part, one plane by kinds of nodes, here or in a file,
+        """How it is done: counts of answers, at once or chunk by chunk, one plane by kinds of nodes, here or in a file,
         many planes, degrees, rows, or lists.
         """
         if self.trust == POSITION.name:
             if self.checkpoint is not None:
-                return PARTS
+                return CHUNKS
             if self.estimator == "unbiased" and counts_suffice(self.statistics):
                 return STREAMED
             one_plane = self.kinds is not None and self.rounds == 1 and not self.dropout
@@ -178,8 +178,8 @@ class Run:
     def need(self) -> Need:
         """The memory that it will take."""
         n, m, one_class = self.n, self.m, self.world.public.classes.is_constant
-        if self.strategy == PARTS:
-            return memory.in_parts(n, m, len(self.world.public.present), self.rounds, len(self.stars))
+        if self.strategy == CHUNKS:
+            return memory.in_chunks(n, m, len(self.world.public.present), self.rounds, len(self.stars))
         if self.strategy == STREAMED:
             return memory.streamed(n, m, len(self.world.public.present), self.rounds)
         if self.strategy in (KINDS, FILED):
@@ -210,7 +210,7 @@ class Run:
     @property
     def _way_out(self) -> str:
         smaller = "an induced subgraph with --top N"
-        if self.strategy in (STREAMED, PARTS, DEGREES, LISTS):
+        if self.strategy in (STREAMED, CHUNKS, DEGREES, LISTS):
             return f"Use {smaller}."
         kept = [name for name in self.statistics if options.needs_degrees(name) and name != TRANSITIVITY.name]
         if self.trust == POSITION.name and kept:

@@ -136,12 +136,12 @@ def by_planes(n: int, m: int, planes: int, rounds: int, pairs: bool) -> Need:
     return need
 
 
-def in_parts(n: int, m: int, kinds: int, rounds: int, stars: int, cores: int | None = None) -> Need:
-    """POSITION part by part, on this machine's cores; of a worker elsewhere, with one core."""
+def in_chunks(n: int, m: int, kinds: int, rounds: int, stars: int, cores: int | None = None) -> Need:
+    """POSITION chunk by chunk, on this machine's cores; of a worker elsewhere, with one core."""
     cores = cores or _cores()
     counts, vectors = (kinds * (rounds + 2) * 4 + 8) * n, 8 * kinds**2 * (rounds + 2) * (rounds + 1) * stars * n
     need = graph_need(n, m).plus("numbers of edges", 24 * m).plus("names of nodes, sorted and hashed", 150 * n)
-    need = need.plus("counts of parts, and their sums", (2 * cores + 3) * counts)
+    need = need.plus("counts of chunks, and their sums", (2 * cores + 3) * counts)
     return need.plus("numbers of a second look", (cores + 2) * vectors)
 
 

@@ -16,7 +16,7 @@ from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
 from visibility_aware_edge_ldp.aggregator.node_statistics.clustering import clustering
 from visibility_aware_edge_ldp.aggregator.node_statistics.row_clipping import clipped_triangles
 from visibility_aware_edge_ldp.aggregator.node_statistics.row_parts import part_triangles
-from visibility_aware_edge_ldp.aggregator.node_statistics.second_look import IN_PARTS, NOT_IN_PARTS
+from visibility_aware_edge_ldp.aggregator.node_statistics.second_look import IN_CHUNKS, NOT_IN_CHUNKS
 from visibility_aware_edge_ldp.aggregator.nonresponse.positions import estimate as estimate_rows
 from visibility_aware_edge_ldp.aggregator.nonresponse.row_transitivity import transitivity
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection, estimate_ipw_capped
@@ -51,10 +51,10 @@ from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, row_surveys
 from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSITION, USER
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.simulation import row_parts
+from visibility_aware_edge_ldp.simulation.chunks import AnswersAgain, collect_in_chunks
 from visibility_aware_edge_ldp.simulation.curator import Centre, ask_within
 from visibility_aware_edge_ldp.simulation.execution import FILED, PLANES, Request, by_lists, refuse_large_sample
 from visibility_aware_edge_ldp.simulation.options import Plan, per_list, plan_for, spending
-from visibility_aware_edge_ldp.simulation.parts import AnswersAgain, collect_in_parts
 from visibility_aware_edge_ldp.simulation.rows import collect_rows, collect_rows_on
 from visibility_aware_edge_ldp.simulation.scope_rest import COIN_ASSUMPTION, with_rest
 from visibility_aware_edge_ldp.simulation.simulate import by_file, collect, collect_assigned_triangles, collect_hubs
@@ -95,7 +95,7 @@ def position(request: Request) -> Answers:
     if request.options.rest_sample is not None:
         return with_rest(request, collect)
     if request.options.checkpoint is not None:
-        return in_parts(request)
+        return in_chunks(request)
     run, work = request.run, request.options.work
     if run.strategy == PLANES and run.over_pairs:
         WorkBudget(work).refuse_sampling()
@@ -139,15 +139,15 @@ def position_answers(
     return Answers(found, certified)
 
 
-def in_parts(request: Request) -> Answers:
-    """All positions are asked, and their answers counted part by part; what was counted is kept in a folder.
+def in_chunks(request: Request) -> Answers:
+    """All positions are asked, and their answers counted chunk by chunk; what was counted is kept in a folder.
 
     A run that was killed goes on from there, and finds the same numbers.  [AGAIN.1]
     """
     world, seed, chosen = request.world, request.seed, request.options
-    if not counts_suffice(request.statistics, IN_PARTS):
-        lacking = next(name for name in request.statistics if not counts_suffice((name,), IN_PARTS))
-        raise BadStatistic(NOT_IN_PARTS.format(lacking, ", ".join(IN_PARTS)))
+    if not counts_suffice(request.statistics, IN_CHUNKS):
+        lacking = next(name for name in request.statistics if not counts_suffice((name,), IN_CHUNKS))
+        raise BadStatistic(NOT_IN_CHUNKS.format(lacking, ", ".join(IN_CHUNKS)))
     if seed is None:
         raise BadInput("With a checkpoint, answers are made again, which takes a seed; give one.")
     request.run.refuse_too_large()
@@ -155,7 +155,7 @@ def in_parts(request: Request) -> Answers:
     again = AnswersAgain(world, survey, seed, request.dropout)
     with open_engine(chosen.engine or "threads", folder=_folder()) as workers:
         told = request.phases.of(ANSWERS)
-        collection, found = collect_in_parts(again, request.statistics, workers, Path(chosen.checkpoint), told)
+        collection, found = collect_in_chunks(again, request.statistics, workers, Path(chosen.checkpoint), told)
     rates, sizes = collection.response_rates(), collection.class_sizes
     return Answers(found, certificate(world, POSITION, survey.releases, seed, rates, sizes))
 

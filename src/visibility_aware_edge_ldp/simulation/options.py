@@ -65,8 +65,8 @@ PARTS_ALONE = (
     "A share of the first answers is downloaded for triangles that are summed as usual, without an engine, and is said "
     "once, as --share or as --download; leave the others out."
 )
-PARTS_OF_ANSWERS_ALONE = (
-    "With a checkpoint, all positions are asked and counted part by part by the unbiased estimator, which needs no "
+CHECKPOINT_ALONE = (
+    "With a checkpoint, all positions are asked and counted chunk by chunk by the unbiased estimator, which needs no "
     "share of the work and no rest; leave the others out."
 )
 LEAVE = "leave"
@@ -150,7 +150,7 @@ class PositionOptions(Options):
             raise BadInput(SAMPLE_ALONE)
         alone = self.estimator == "unbiased" and self.work is None and not self.is_sampled and self.rest_sample is None
         if self.checkpoint is not None and not alone:
-            raise BadInput(PARTS_OF_ANSWERS_ALONE)
+            raise BadInput(CHECKPOINT_ALONE)
         if self.estimator not in ESTIMATORS:
             raise BadInput(f"{self.estimator!r} is not an estimator; use {' or '.join(ESTIMATORS)}.")
 

@@ -34,20 +34,20 @@ from visibility_aware_edge_ldp.public.positions import Ints
 from visibility_aware_edge_ldp.public.scope import Outside, PublicPositions
 from visibility_aware_edge_ldp.public.trust import trust_model
 from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.simulation.chunks import ChunksForecast, engine_cores
 from visibility_aware_edge_ldp.simulation.execution import (
     BY_ROWS,
+    CHUNKS,
     DEGREES,
     FILED,
     KINDS,
     LISTS,
-    PARTS,
     PLANES,
     Request,
     Run,
 )
 from visibility_aware_edge_ldp.simulation.models import answer, position_answers
 from visibility_aware_edge_ldp.simulation.options import options_for
-from visibility_aware_edge_ldp.simulation.parts import PartsForecast, engine_cores
 from visibility_aware_edge_ldp.simulation.worlds import ANSWERS, COUNTING, PATHS, ROWS, Phases
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
@@ -108,7 +108,7 @@ class Forecast:
 def work_of_run(run: Run) -> Work:
     """Positions that answer, words that are compared, and tile triples in which triangles are counted."""
     n, positions = run.n, run.rounds * run.n * (run.n - 1) / 2
-    if run.strategy == PARTS:
+    if run.strategy == CHUNKS:
         return Work(0, 2 * positions)
     if run.strategy in (DEGREES, LISTS):
         # Lists are not positions, and a friend takes as long as so many of them.
@@ -156,8 +156,8 @@ def seconds_of(run: Run, times: int = 1) -> float:
 
 def forecast(run: Run, closely: bool = True) -> Forecast:
     """How long it will take here; less closely where a second or two is all that it is worth."""
-    if run.strategy == PARTS:
-        seconds = PartsForecast(run.n, run.m, len(run.stars), run.rounds).processor_seconds
+    if run.strategy == CHUNKS:
+        seconds = ChunksForecast(run.n, run.m, len(run.stars), run.rounds).processor_seconds
         return Forecast(seconds / engine_cores(run.engine), 0.0)
     work, triple = work_of_run(run), 0.0
     if run.strategy in (KINDS, FILED) and run.over_pairs:

@@ -12,7 +12,7 @@ import pytest
 from visibility_aware_edge_ldp.aggregator.collection import estimate
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.node_statistics.second_look import (
-    IN_PARTS,
+    IN_CHUNKS,
     CountedScores,
     CountedTwice,
     SecondLook,
@@ -34,7 +34,7 @@ NAMES = ("edges", "degrees", "stars:2", "stars:3", "degree_variance")
 
 
 def cut(sent: Sequence[PositionReport], bounds: Sequence[int]) -> list[list[PositionReport]]:
-    """One long run of every round, cut into parts."""
+    """One long run of every round, cut into chunks."""
     held = [[unpack(each.answered, each.count), unpack(each.ones, each.count)] for each in sent]
     return [
         [
@@ -45,10 +45,10 @@ def cut(sent: Sequence[PositionReport], bounds: Sequence[int]) -> list[list[Posi
     ]
 
 
-def summed(parts: list[StreamedCollection], times: Sequence[int] | None = None) -> dict[str, np.ndarray]:
-    """What parts have, each added so often."""
-    often = np.ones(len(parts), np.int64) if times is None else np.array(times)
-    found = [each.counts for each in parts]
+def summed(chunks: list[StreamedCollection], times: Sequence[int] | None = None) -> dict[str, np.ndarray]:
+    """What chunks have, each added so often."""
+    often = np.ones(len(chunks), np.int64) if times is None else np.array(times)
+    found = [each.counts for each in chunks]
     sums = {
         name: sum(int(t) * each[name].astype(each[name].dtype) for t, each in zip(often, found, strict=True))
         for name in found[0]
@@ -57,15 +57,15 @@ def summed(parts: list[StreamedCollection], times: Sequence[int] | None = None) 
 
 
 def two_looks(world: VisibilityAwareGraph, sent: Sequence[PositionReport], bounds: Sequence[int], **how: int) -> dict:
-    """Estimates from parts; with ``once`` from the first look alone."""
-    survey, view, parts = how.get("survey"), world.public, cut(sent, bounds)
+    """Estimates from chunks; with ``once`` from the first look alone."""
+    survey, view, chunks = how.get("survey"), world.public, cut(sent, bounds)
 
-    def absorbed(collection: StreamedCollection, part: list[PositionReport]) -> StreamedCollection:
-        for report in part:
+    def absorbed(collection: StreamedCollection, chunk: list[PositionReport]) -> StreamedCollection:
+        for report in chunk:
             collection.absorb(report)
         return collection
 
-    first = [absorbed(StreamedCollection(survey, view, part[0].start), part) for part in parts]
+    first = [absorbed(StreamedCollection(survey, view, chunk[0].start), chunk) for chunk in chunks]
     whole = CountedTwice.of_counts(survey, view, summed(first), [bytes.fromhex(each.digest) for each in first])
     scores = CountedScores(whole)
     names = [name for name in NAMES if name != "degree_variance" or view.n > 4]
@@ -73,7 +73,7 @@ def two_looks(world: VisibilityAwareGraph, sent: Sequence[PositionReport], bound
     if how.get("once"):
         return found
     vectors = np.array([*scores.asked.values()])
-    second = [absorbed(SecondLook(survey, view, vectors, whole.everybody, part[0].start), part) for part in parts]
+    second = [absorbed(SecondLook(survey, view, vectors, whole.everybody, chunk[0].start), chunk) for chunk in chunks]
     assert [one.digest for one in first] == [two.digest for two in second]
     after = scores.after(summed(second)["later"])
     return estimate(whole, names, made=after)  # type: ignore[arg-type]
@@ -151,16 +151,16 @@ def test_intervals_cover_and_without_the_second_look_they_do_not() -> None:
 
 @pytest.mark.parametrize("times", [(1, 1, 0), (1, 2, 1), (2, 1, 0), (0, 0, 0), (2, 2, 2)])
 def test_a_part_that_is_missing_or_came_twice_is_refused(times: tuple[int, ...]) -> None:
-    """By each of the two controls alone, unless one part more hides one less, which the parts' numbers tell."""
+    """By each of the two controls alone, unless one chunk more hides one less, which the chunks' numbers tell."""
     world = VisibilityAwareGraph(powerlaw(40, 100, seed=1), VisibilityPolicy.nothing())
-    survey, parts = position_survey(world.public, 1), []
+    survey, chunks = position_survey(world.public, 1), []
     for each in cut(list(reports(world, survey, 1)), [0, 100, 400, 780]):
-        parts.append(StreamedCollection(survey, world.public, each[0].start))
-        parts[-1].absorb(each[0])
-    sums = summed(parts, times)
-    refuse_lost(summed(parts), 40)
+        chunks.append(StreamedCollection(survey, world.public, each[0].start))
+        chunks[-1].absorb(each[0])
+    sums = summed(chunks, times)
+    refuse_lost(summed(chunks), 40)
     for blind in ({"passed": np.full(40, 39)}, {"times": np.ones(3)}):
-        with pytest.raises(LostTask, match="do not have every part once"):
+        with pytest.raises(LostTask, match="do not have every chunk once"):
             refuse_lost({**sums, **blind}, 40)
     with pytest.raises(LostTask):
         CountedTwice.of_counts(survey, world.public, sums, [])
@@ -169,8 +169,8 @@ def test_a_part_that_is_missing_or_came_twice_is_refused(times: tuple[int, ...])
 def test_what_is_no_sum_over_parts_is_refused() -> None:
     world = VisibilityAwareGraph(powerlaw(40, 100, seed=1), VisibilityPolicy.nothing())
     collection = collect(world, position_survey(world.public, 1), 1, into=CountedTwice)
-    with pytest.raises(BadStatistic, match="triangles is not a sum over parts"):
+    with pytest.raises(BadStatistic, match="triangles is not a sum over chunks"):
         estimate(collection, ["triangles"])
-    with pytest.raises(BadStatistic, match="mixing is not a sum over parts"):
+    with pytest.raises(BadStatistic, match="mixing is not a sum over chunks"):
         CountedScores(collection).counts_between(np.zeros(40, np.int64), 1)
-    assert set(CountedTwice.estimators) == set(IN_PARTS)
+    assert set(CountedTwice.estimators) == set(IN_CHUNKS)

@@ -85,7 +85,7 @@ def test_groups_allow_for_somebody_large_who_is_absent() -> None:
 def test_few_answers_say_what_a_ratio_takes_for_granted() -> None:
     sample = WORLD.sample(np.random.default_rng(5), 0.4)
     found = nonresponse.estimate(sample, ["transitivity"])["transitivity"]
-    assert found.holds_if.startswith("the 40 users who answered tell of the others")
+    assert found.holds_if.startswith("the 40 users who answered are like the others")
 
 
 def test_a_twin_that_knows_of_noise_alone_is_caught() -> None:

@@ -102,20 +102,20 @@ def test_tables_and_their_marks() -> None:
     assert summary.public_table(ROWS)[1][0] == ("nothing", "20%")
 
 
-def test_a_large_plan_foretells_a_run_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_plan_foretells_a_run_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     found = plan(family=GRAPH, statistics="edges,stars:2,triangles", epsilons=[1], trust=("position",))
     assert summary.part_by_part(found) == []
-    assert "in_parts" not in found.as_dict()
+    assert "in_chunks" not in found.as_dict()
     monkeypatch.setattr(summary, "PARTS_PAY", 200)
     (said,) = summary.part_by_part(found)
     assert said in str(found)
-    told = found.as_dict()["in_parts"]
+    told = found.as_dict()["in_chunks"]
     assert told["statistics"] == ["edges", "stars:2"]
     assert told["processor_seconds"] == pytest.approx(told["nanoseconds_an_answer"] * 19_900 / 1e9)
-    assert f"{told['parts']} parts" in said
+    assert f"{told['chunks']} chunks" in said
     assert f"{told['nanoseconds_an_answer']:.2g} ns an answer" in said
     assert "with 64 workers" in said
-    assert said.endswith("triangles are no sums over parts: they take a file of tiles.")
+    assert said.endswith("triangles are no sums over chunks: they take a file of tiles.")
     for other in ({"statistics": "triangles"}, {"trust": ("user",)}, {"work": "0.5"}):
         asked = {"statistics": "edges", "trust": ("position",), **other}
         assert summary.part_by_part(plan(family=GRAPH, epsilons=[1], **asked)) == []  # type: ignore[arg-type]

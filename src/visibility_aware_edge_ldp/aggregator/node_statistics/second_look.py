@@ -27,18 +27,18 @@ from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
-IN_PARTS = (*STATISTICS, "stars")
-NOT_IN_PARTS = "{} is not a sum over parts of the answers; with a checkpoint these are: {}. Leave it out, or both."
+IN_CHUNKS = (*STATISTICS, "stars")
+NOT_IN_CHUNKS = "{} is not a sum over chunks of the answers; with a checkpoint these are: {}. Leave it out, or both."
 
 
 class CountedTwice(StreamedCollection):
     """A streamed collection whose reports can be had once more: ``estimate`` is given its ``CountedScores``."""
 
-    estimators: ClassVar[Estimators] = {name: ESTIMATORS[name] for name in IN_PARTS}
+    estimators: ClassVar[Estimators] = {name: ESTIMATORS[name] for name in IN_CHUNKS}
 
     def cannot_estimate(self, name: str) -> str:
         """The sentence that refuses a statistic for which two looks do not suffice."""
-        return NOT_IN_PARTS.format(name, ", ".join(IN_PARTS))
+        return NOT_IN_CHUNKS.format(name, ", ".join(IN_CHUNKS))
 
 
 class SecondLook(StreamedCollection):
@@ -108,14 +108,14 @@ class CountedScores:
         return self.collection.node_sums(function)
 
     def counts_between(self, members: npt.NDArray[np.int64], groups: int) -> Floats:
-        """Nobody counts between groups in parts."""
-        raise BadStatistic(NOT_IN_PARTS.format("mixing", ", ".join(IN_PARTS)))
+        """Nobody counts between groups in chunks."""
+        raise BadStatistic(NOT_IN_CHUNKS.format("mixing", ", ".join(IN_CHUNKS)))
 
     def symbol_form(self, symbol: int, vector: Floats) -> float:
         """Σ over positions {u, v} with this score of vector_u · vector_v; 0 before the second look."""
         key = symbol, hashlib.sha256(vector.tobytes()).hexdigest()
         if key not in self.forms:
-            self.asked[key] = on_grid(vector, self.n)  # so that sums of it are exact, whatever the parts
+            self.asked[key] = on_grid(vector, self.n)  # so that sums of it are exact, whatever the chunks
         return self.forms.get(key, 0.0)
 
     def after(self, later: Floats) -> CountedScores:

@@ -233,11 +233,14 @@ def _by_groups(rows: ReportedRows, groups: Groups, names: Sequence[str]) -> dict
 
 
 def _of_few(rows: ReportedRows, ratio: Estimate) -> Estimate:
-    """A ratio that says so where few users answered.  [HOLDERS.6]"""
+    """The same ratio, which says so where so few users answered that its interval holds less often.  [HOLDERS.6]"""
     answers = rows.users.size
     if answers >= _FEW:
         return ratio
-    told = f"the {answers} users who answered tell of the others: of so few, 88 to 95 % held for 95 %"
+    told = (
+        f"the {answers} users who answered are like the others; with so few, 95 % intervals of ratios held the truth "
+        "88 to 95 % of the time"
+    )
     return replace(ratio, holds_if=told)
 
 

@@ -269,25 +269,26 @@ def wave_row(making: Making) -> Made:
 
 def row_sum(making: Making) -> Made:
     """Round 2 of USER triangles, on a transcript that holds this participant's own row unchanged.  [TRIANGLE.1]"""
-    context, survey = making.context, making.context.terms.survey
+    context = making.context
     broadcast = own_transcript(context, making.first, making.transcript)
-    # The ledger has already agreed; the clients' purse is filled for this one round.
-    purse = Purse({kind: survey.second_price(kind) for kind in NON_PUBLIC})
-    client = TwoRoundClient(making.own_list, context.view, purse)
-    client.recall(survey, position.decode(making.first))
-    total = client.total(survey, _first_round(survey, context.view, broadcast), making.random_bytes)
-    return Made(rows.encode_rows(total))
+    return _noisy_sum(making, _first_round(context.terms.survey, context.view, broadcast))
 
 
 def part_sum(making: Making) -> Made:
     """Round 2 of triangles from parts: on a part that holds this participant's own answers unchanged.  [PARTS.0]"""
-    context, survey = making.context, making.context.terms.survey
+    context = making.context
     part = own_part(context, making.first, making.transcript)
+    return _noisy_sum(making, FirstPart(context.terms.survey, context.view, part))
+
+
+def _noisy_sum(making: Making, heard: FirstRound | FirstPart) -> Made:
+    """The second round's report on what was read of the first."""
+    context, survey = making.context, making.context.terms.survey
+    # The ledger has already agreed; the clients' purse is filled for this one round.
     purse = Purse({kind: survey.second_price(kind) for kind in NON_PUBLIC})
     client = TwoRoundClient(making.own_list, context.view, purse)
     client.recall(survey, position.decode(making.first))
-    total = client.total(survey, FirstPart(survey, context.view, part), making.random_bytes)
-    return Made(rows.encode_rows(total))
+    return Made(rows.encode_rows(client.total(survey, heard, making.random_bytes)))
 
 
 def own_part(context: ParticipantContext, first: bytes, data: bytes) -> Part:

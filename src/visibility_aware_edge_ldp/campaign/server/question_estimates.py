@@ -4,7 +4,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -152,21 +152,10 @@ def _triangles(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
     collection = RowCollection(terms.survey, terms.view)
     for report in _reports(terms, rounds[1]):
         collection.absorb_answers(report)
-    transcript = collection.close_first_round()
-    for report in _reports(terms, rounds[2], 2, transcript.digest):
-        collection.absorb(report)
-    asked, first, second = collection.counts
+    digest = collection.close_first_round().digest
     # Users are missed as owners of their sums and as holders of the others' far sides: two of them in a 4-cycle.
     far = statistic(terms.survey.statistic).sides - 2
-    nonresponse = (1 - second / asked) + far * (1 - first / asked) if asked else 0.0
-    lies = SumPoisoning(collection)
-    return QuestionEstimates(
-        lambda names: estimate_all(collection, names),
-        collection.releases,
-        lambda name, value: nonresponse * value,
-        lambda name, liars: lies.bound(liars),
-        sorted([*flagged_rows(collection.first), *lies.flagged()]),
-    )
+    return _of_sums(terms, rounds[2], collection, digest, SumPoisoning(collection), far)
 
 
 def _parts(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
@@ -174,18 +163,30 @@ def _parts(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
     collection = PartCollection(survey, terms.view, named=lambda answers: part_files(_cut(survey, answers))[0])
     for report in _reports(terms, rounds[1]):
         collection.absorb_answers(report)
-    for report in _reports(terms, rounds[2], 2, collection.first_answers.digest):
+    told = f"everybody downloaded {part_words(terms.view.n, survey.groups)}; an edge loses no less for that"
+    digest = collection.first_answers.digest
+    return replace(_of_sums(terms, rounds[2], collection, digest, PartPoisoning(collection), 1), notes=(told,))
+
+
+def _of_sums(
+    terms: Terms,
+    second: Bodies,
+    collection: RowCollection | PartCollection,
+    digest: str,
+    lies: SumPoisoning | PartPoisoning,
+    far: int,
+) -> QuestionEstimates:
+    """What users' sums of the second round tell; ``far`` is how many other users a subgraph takes answers of."""
+    for report in _reports(terms, second, 2, digest):
         collection.absorb(report)
-    asked, first, second = collection.counts
-    nonresponse = (1 - second / asked) + (1 - first / asked) if asked else 0.0
-    lies = PartPoisoning(collection)
+    asked, first, answered = collection.counts
+    nonresponse = (1 - answered / asked) + far * (1 - first / asked) if asked else 0.0
     return QuestionEstimates(
         lambda names: estimate_all(collection, names),
         collection.releases,
         lambda name, value: nonresponse * value,
         lambda name, liars: lies.bound(liars),
         sorted([*flagged_rows(collection.first), *lies.flagged()]),
-        notes=(f"everybody downloaded {part_words(terms.view.n, survey.groups)}; an edge loses no less for that",),
     )
 
 

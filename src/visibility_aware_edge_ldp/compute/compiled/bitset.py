@@ -236,6 +236,16 @@ def list_sums(matrix: Any, offsets: Any, members: Any) -> Any:
     return sums
 
 
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _word_at(words: Any, bit: Any) -> Any:
+    """The 64 bits from this one on."""
+    offset = uint64(bit & 63)
+    word = words[bit >> 6] >> offset
+    if offset:
+        word |= words[(bit >> 6) + 1] << (uint64(64) - offset)
+    return word
+
+
 @njit(nogil=True)  # type: ignore[untyped-decorator]
 def _add_node_ones(words: Any, size: Any, row: Any, skip: Any, counts: Any) -> None:
     """Words are shifted so that a word's bits are consecutive columns; ``words`` has a spare one at the end."""
@@ -246,10 +256,7 @@ def _add_node_ones(words: Any, size: Any, row: Any, skip: Any, counts: Any) -> N
         total = uint64(0)
         for at in range(0, length, 64):
             source, left = place + at, min(length - at, 64)
-            offset = uint64(source & 63)
-            word = words[source >> 6] >> offset
-            if offset:
-                word |= words[(source >> 6) + 1] << (uint64(64) - offset)
+            word = _word_at(words, source)
             if left < 64:
                 word &= (uint64(1) << uint64(left)) - uint64(1)
             total += popcount(word)
@@ -282,10 +289,7 @@ def _add_later_sums(words: Any, size: Any, row: Any, skip: Any, vectors: Any, su
             total = 0.0
             for at in range(0, length, 64):
                 source, left = place + at, min(length - at, 64)
-                offset = uint64(source & 63)
-                word = words[source >> 6] >> offset
-                if offset:
-                    word |= words[(source >> 6) + 1] << (uint64(64) - offset)
+                word = _word_at(words, source)
                 part = vectors[which, column + at : column + at + left]
                 if left == 64:
                     for bit in range(64):

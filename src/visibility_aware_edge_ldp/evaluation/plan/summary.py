@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from visibility_aware_edge_ldp.aggregator.node_statistics.second_look import IN_PARTS
+from visibility_aware_edge_ldp.aggregator.node_statistics.second_look import IN_CHUNKS
 from visibility_aware_edge_ldp.aggregator.sample import bytes_needed
 from visibility_aware_edge_ldp.aggregator.streamed import counts_suffice
 from visibility_aware_edge_ldp.compute.threads import number_of_cores
@@ -15,8 +15,8 @@ from visibility_aware_edge_ldp.evaluation.plan.base import Subsample
 from visibility_aware_edge_ldp.public.statistic import TRIANGLES, with_sources
 from visibility_aware_edge_ldp.public.statistic import statistic as registered
 from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS
+from visibility_aware_edge_ldp.simulation.chunks import MEASURED, ChunksForecast
 from visibility_aware_edge_ldp.simulation.memory import needed_bytes, size
-from visibility_aware_edge_ldp.simulation.parts import MEASURED, PartsForecast
 
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.evaluation.plan.planner import Plan
@@ -39,7 +39,7 @@ LEGEND = {
 # From here on a plan says what could be left out: beyond so many words of work, about six seconds, or so much memory.
 MANY_NODES, FEW_WORDS, MUCH_MEMORY = 20_000, 2 * 10**12, 4 * 10**9
 WORDS_A_SECOND = 3.3e11
-# From so many nodes on it says what a run part by part takes, with this machine's cores and with so many workers.
+# From so many nodes on it says what a run chunk by chunk takes, with this machine's cores and with so many workers.
 PARTS_PAY, WORKERS = 100_000, (16, 64)
 SHARES = ("0.5", "0.2", "0.1", "0.05", "0.02", "0.01", "0.005", "0.002", "0.001")
 
@@ -112,37 +112,37 @@ def too_much(plan: Plan) -> list[str]:
     return lines
 
 
-def forecast_of_parts(plan: Plan) -> tuple[list[str], PartsForecast] | None:
-    """What the position model can count part by part, and what that takes; None where the graph is small."""
-    asked = [name for name in plan.statistics if counts_suffice((name,), IN_PARTS)]
+def forecast_of_chunks(plan: Plan) -> tuple[list[str], ChunksForecast] | None:
+    """What the position model can count chunk by chunk, and what that takes; None where the graph is small."""
+    asked = [name for name in plan.statistics if counts_suffice((name,), IN_CHUNKS)]
     position = POSITION.name in {row.trust for row in plan.predictions}
     if plan.graph.n < PARTS_PAY or plan.without != base.ALL or not position or not asked:
         return None
     stars = [name for name in with_sources(asked) if registered(name).kind == "stars"]
-    return asked, PartsForecast(plan.graph.n, plan.graph.m, len(stars))
+    return asked, ChunksForecast(plan.graph.n, plan.graph.m, len(stars))
 
 
 def parts_dict(plan: Plan) -> dict[str, Any]:
     """The same for JSON."""
-    found = forecast_of_parts(plan)
-    return {} if found is None else {"in_parts": {"statistics": found[0], **found[1].as_dict()}}
+    found = forecast_of_chunks(plan)
+    return {} if found is None else {"in_chunks": {"statistics": found[0], **found[1].as_dict()}}
 
 
 def part_by_part(plan: Plan) -> list[str]:
     """The same in a sentence, for this machine and for more workers."""
-    found = forecast_of_parts(plan)
+    found = forecast_of_chunks(plan)
     if found is None:
         return []
-    asked, parts = found
+    asked, chunks = found
     here = number_of_cores()
-    times = ", ".join(f"{_spell(parts.processor_seconds / w)} with {w}" for w in dict.fromkeys((here, *WORKERS)))
+    times = ", ".join(f"{_spell(chunks.processor_seconds / w)} with {w}" for w in dict.fromkeys((here, *WORKERS)))
     rest = [registered(name).phrase for name in plan.statistics if name not in asked]
-    others = f" {', '.join(rest)} are no sums over parts: they take a file of tiles." if rest else ""
+    others = f" {', '.join(rest)} are no sums over chunks: they take a file of tiles." if rest else ""
     return [
-        f"In the position model {', '.join(asked)} are counted part by part, and no answer is kept (estimate "
-        f"--checkpoint FOLDER --engine dask:N): {parts.parts} parts, {_spell(parts.processor_seconds)} of one core at "
-        f"{parts.each:.2g} ns an answer (measured here just now on {MEASURED:,} answers), so {times} workers; at "
-        f"most {size(parts.worker_octets)} of memory each.{others}"
+        f"In the position model {', '.join(asked)} are counted chunk by chunk, and no answer is kept (estimate "
+        f"--checkpoint FOLDER --engine dask:N): {chunks.chunks} chunks, {_spell(chunks.processor_seconds)} of one core "
+        f"at {chunks.each:.2g} ns an answer (measured here just now on {MEASURED:,} answers), so {times} workers; at "
+        f"most {size(chunks.worker_octets)} of memory each.{others}"
     ]
 
 

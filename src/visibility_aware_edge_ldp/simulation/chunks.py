@@ -1,4 +1,4 @@
-"""POSITION of very many users: answers are made part by part, counted, and never kept; workers make them.
+"""POSITION of very many users: answers are made chunk by chunk, counted, and never kept; workers make them.
 
 A simulated client's answer follows from the seed, the round and its position, so whoever has the graph and the seed
 makes the same bytes again: for a second look, or after a death. What is summed sees reports alone.  [AGAIN.1-3]
@@ -33,16 +33,16 @@ from visibility_aware_edge_ldp.simulation.simulate import answering
 from visibility_aware_edge_ldp.simulation.worlds import PositionViews, Progress, Steps
 from visibility_aware_edge_ldp.truth.graph import Graph
 
-Part = tuple[int, int]
-# A part is some hundredth of the positions; of few users, so many that a task is worth its message.
-PARTS, LEAST = 400, 1 << 24
+Chunk = tuple[int, int]
+# A chunk is a four-hundredth of the positions; of few users, so many that a task is worth its message.
+CHUNKS, LEAST = 400, 1 << 24
 # What was summed is kept in these files of the checkpoint's folder.
 FIRST, SECOND = "counts.sums", "second-look-{}.sums"
 
 
-def parts_of(positions: int) -> list[Part]:
+def chunks_of(positions: int) -> list[Chunk]:
     """Runs of positions, by their number alone, so that every run of the same work has the same ones."""
-    each = -(-max(positions // PARTS, LEAST) // TILE) * TILE
+    each = -(-max(positions // CHUNKS, LEAST) // TILE) * TILE
     return [(begin, min(begin + each, positions)) for begin in range(0, positions, each)]
 
 
@@ -66,9 +66,9 @@ class AnswersAgain:
     def _views(self) -> PositionViews:
         return PositionViews(self.world.whole)
 
-    def reports(self, part: Part) -> Iterator[Any]:
+    def reports(self, chunk: Chunk) -> Iterator[Any]:
         """What the clients of these positions send, in order, through its bytes."""
-        for view in self._views.between(*part):
+        for view in self._views.between(*chunk):
             yield from self._answers(view)
 
     @cached_property
@@ -77,49 +77,49 @@ class AnswersAgain:
 
 
 def counted(
-    source: Callable[[], AnswersAgain], parts: Sequence[Part], look: Callable[[], Arrays] | None, number: int
+    source: Callable[[], AnswersAgain], chunks: Sequence[Chunk], look: Callable[[], Arrays] | None, number: int
 ) -> dict[str, npt.NDArray[Any]]:
-    """One part, for the first time, or with vectors for a second look; with its digest in a row of its own."""
-    again, begin = source(), parts[number][0]
-    survey, view, digests = again.survey, again.world.public, np.zeros((len(parts), 32), np.uint8)
-    times = np.zeros(len(parts), np.int64)
+    """One chunk, for the first time, or with vectors for a second look; with its digest in a row of its own."""
+    again, begin = source(), chunks[number][0]
+    survey, view, digests = again.survey, again.world.public, np.zeros((len(chunks), 32), np.uint8)
+    times = np.zeros(len(chunks), np.int64)
     times[number] = 1
     if look is None:
         collection = StreamedCollection(survey, view, begin)
     else:
         given = look()
         collection = SecondLook(survey, view, given["vectors"], bool(given["everybody"]), begin)
-    for report in again.reports(parts[number]):
+    for report in again.reports(chunks[number]):
         collection.absorb(report)
     digests[number] = np.frombuffer(bytes.fromhex(collection.digest), np.uint8)
     return {**collection.counts, "digests": digests, "times": times}
 
 
-def collect_in_parts(
+def collect_in_chunks(
     again: AnswersAgain,
     statistics: Sequence[str],
     engine: Workers,
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[CountedTwice, dict[str, Estimate]]:
-    """Let all answer, part by part, and estimate; ``folder`` keeps what was summed, for a run that goes on later.
+    """Let all answer, chunk by chunk, and estimate; ``folder`` keeps what was summed, for a run that goes on later.
 
     A second look is taken where a statistic asks for one.
     """
-    view, parts = again.world.public, parts_of(again.world.public.positions)
+    view, chunks = again.world.public, chunks_of(again.world.public.positions)
     steps, source = Steps(progress, 2 * view.positions), engine.handed(again)
 
     def looked(look: Arrays | None = None) -> Arrays:
         told = "" if look is None else hashlib.sha256(look["vectors"].tobytes()).hexdigest()
         name = SECOND.format(told[:12]) if told else FIRST
-        kept = KeptSums(None if folder is None else folder / name, f"{again.identity} {told}", len(parts))
-        steps(sum(parts[number][1] - parts[number][0] for number in np.flatnonzero(kept.done).tolist()))
-        work = partial(counted, source, parts, None if look is None else engine.handed(look))
+        kept = KeptSums(None if folder is None else folder / name, f"{again.identity} {told}", len(chunks))
+        steps(sum(chunks[number][1] - chunks[number][0] for number in np.flatnonzero(kept.done).tolist()))
+        work = partial(counted, source, chunks, None if look is None else engine.handed(look))
 
         def results(missing: Sequence[int]) -> Iterator[tuple[int, Arrays]]:
             for number, found in engine.each(work, missing):
                 yield number, found
-                steps(parts[number][1] - parts[number][0])
+                steps(chunks[number][1] - chunks[number][0])
 
         return kept.over(results)
 
@@ -150,21 +150,21 @@ def nanoseconds(nodes: int, rounds: int = 1, vectors: int = 0) -> float:
     if vectors:
         look = {"vectors": np.ones((vectors, n)), "everybody": np.array(True)}
     size = min(MEASURED, world.public.positions)
-    parts = [(0, min(TILE, size)), (0, size)]
+    chunks = [(0, min(TILE, size)), (0, size)]
 
     def take(number: int) -> float:
         begin = time.thread_time()
-        counted(lambda: again, parts, None if look is None else lambda: look, number)
+        counted(lambda: again, chunks, None if look is None else lambda: look, number)
         return time.thread_time() - begin
 
     take(0)  # loads the kernels
-    # Every part begins with arrays of the nodes, which few answers share here and many there.
-    return (min(take(1) for _ in range(3)) - min(take(0) for _ in range(3))) / max(size - parts[0][1], 1) * 1e9
+    # Every chunk begins with arrays of the nodes, which few answers share here and many there.
+    return (min(take(1) for _ in range(3)) - min(take(0) for _ in range(3))) / max(size - chunks[0][1], 1) * 1e9
 
 
 @dataclass(frozen=True)
-class PartsForecast:
-    """What a run by parts will take, where everything is private: ``stars`` is how many k-stars are asked for."""
+class ChunksForecast:
+    """What a run by chunks will take, where everything is private: ``stars`` is how many k-stars are asked for."""
 
     nodes: int
     edges: int
@@ -172,9 +172,9 @@ class PartsForecast:
     rounds: int = 1
 
     @property
-    def parts(self) -> int:
-        """How many parts there are."""
-        return len(parts_of(position_count(self.nodes)))
+    def chunks(self) -> int:
+        """How many chunks there are."""
+        return len(chunks_of(position_count(self.nodes)))
 
     @property
     def each(self) -> float:
@@ -190,12 +190,12 @@ class PartsForecast:
     @property
     def worker_octets(self) -> int:
         """The memory of a worker with one core, at most."""
-        return memory.in_parts(self.nodes, self.edges, 1, self.rounds, self.stars, 1).octets
+        return memory.in_chunks(self.nodes, self.edges, 1, self.rounds, self.stars, 1).octets
 
     def as_dict(self) -> dict[str, float]:
         """Plain values for JSON."""
-        names = ("parts", "each", "processor_seconds", "worker_octets")
-        told = ("parts", "nanoseconds_an_answer", "processor_seconds", "bytes_a_worker")
+        names = ("chunks", "each", "processor_seconds", "worker_octets")
+        told = ("chunks", "nanoseconds_an_answer", "processor_seconds", "bytes_a_worker")
         return {name: getattr(self, own) for name, own in zip(told, names, strict=True)}
 
 

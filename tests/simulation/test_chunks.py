@@ -1,4 +1,4 @@
-"""Answers that are made part by part: the numbers of a run in memory, whatever was killed on the way."""
+"""Answers that are made chunk by chunk: the numbers of a run in memory, whatever was killed on the way."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from visibility_aware_edge_ldp.compute.engines import LostTask
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import TILE
-from visibility_aware_edge_ldp.simulation import parts
+from visibility_aware_edge_ldp.simulation import chunks
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
@@ -35,8 +35,8 @@ OTHER = VisibilityAwareGraph(powerlaw(NODES, EDGES, 2), VisibilityPolicy.nothing
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nine parts, each kept at once."""
-    monkeypatch.setattr(parts, "LEAST", TILE)
+    """Nine chunks, each kept at once."""
+    monkeypatch.setattr(chunks, "LEAST", TILE)
     monkeypatch.setattr(kept_sums, "EVERY_SECONDS", 0.0)
 
 
@@ -57,12 +57,12 @@ def wanted() -> Any:
 
 
 @pytest.mark.parametrize("positions", [0, 1, TILE, TILE + 1, 10**7, 2 * 10**10, 5 * 10**11])
-def test_parts_are_all_positions(positions: int) -> None:
-    found = parts.parts_of(positions)
+def test_chunks_are_all_positions(positions: int) -> None:
+    found = chunks.chunks_of(positions)
     assert [begin for begin, _ in found] == [0, *(end for _, end in found)][:-1] if found else positions == 0
     assert not found or found[-1][1] == positions
     assert all(begin % TILE == 0 for begin, _ in found)
-    assert len(found) <= parts.PARTS + 1
+    assert len(found) <= chunks.CHUNKS + 1
 
 
 def test_the_numbers_are_those_of_a_run_in_memory(tmp_path: Path, wanted: Any) -> None:
@@ -82,14 +82,14 @@ def test_every_engine_finds_the_same(engine: str, tmp_path: Path) -> None:
 def test_a_run_that_is_done_answers_at_once_and_another_question_is_counted_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, before = run(tmp_path, statistics=["edges"]), parts.counted
+    first, before = run(tmp_path, statistics=["edges"]), chunks.counted
     taken = list[bool]()
 
     def counted(source: Any, all_parts: Any, look: Any, number: int) -> Any:
         taken.append(look is not None)
         return before(source, all_parts, look, number)
 
-    monkeypatch.setattr(parts, "counted", counted)
+    monkeypatch.setattr(chunks, "counted", counted)
     assert run(tmp_path, statistics=["edges"])["edges"].value == first["edges"].value
     assert taken == []
     run(tmp_path, statistics=["stars:2"])
@@ -111,7 +111,7 @@ def test_another_run_s_folder_is_refused(other: dict[str, Any], tmp_path: Path) 
     ("given", "said"),
     [
         ({"seed": None}, "takes a seed"),
-        ({"statistics": ["edges", "triangles"]}, "triangles is not a sum over parts of the answers"),
+        ({"statistics": ["edges", "triangles"]}, "triangles is not a sum over chunks of the answers"),
         ({"work": 0.5}, "leave the others out"),
         ({"sample_positions": "0.1"}, "leave the others out"),
         ({"estimator": "ipw_capped", "rounds": 2}, "leave the others out"),
@@ -130,18 +130,18 @@ def test_a_checkpoint_that_forgets_or_doubles_a_part_is_noticed(
 ) -> None:
     add = kept_sums.KeptSums._add
 
-    def careless(kept: kept_sums.KeptSums, part: int, found: Any) -> None:
-        if part != 4:
-            add(kept, part, found)
+    def careless(kept: kept_sums.KeptSums, chunk: int, found: Any) -> None:
+        if chunk != 4:
+            add(kept, chunk, found)
         elif fault == "forgets":
-            kept.done[part] = True
+            kept.done[chunk] = True
         else:
-            add(kept, part, found)
-            kept.done[part] = False
-            add(kept, part, found)
+            add(kept, chunk, found)
+            kept.done[chunk] = False
+            add(kept, chunk, found)
 
     monkeypatch.setattr(kept_sums.KeptSums, "_add", careless)
-    with pytest.raises(LostTask, match="do not have every part once"):
+    with pytest.raises(LostTask, match="do not have every chunk once"):
         run(tmp_path)
     monkeypatch.undo()
     with pytest.raises((LostTask, BadInput)):  # and the file that it has left is not believed
@@ -149,13 +149,13 @@ def test_a_checkpoint_that_forgets_or_doubles_a_part_is_noticed(
 
 
 def test_other_answers_at_the_second_look_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted, other = parts.counted, parts.AnswersAgain(WORLD, None, 8)  # type: ignore[arg-type]
+    counted, other = chunks.counted, chunks.AnswersAgain(WORLD, None, 8)  # type: ignore[arg-type]
 
     def changed(source: Any, all_parts: Any, look: Any, number: int) -> Any:
         again = source()
         return counted(lambda: again if look is None else replace(other, survey=again.survey), all_parts, look, number)
 
-    monkeypatch.setattr(parts, "counted", changed)
+    monkeypatch.setattr(chunks, "counted", changed)
     with pytest.raises(BadInput, match="were others when they were made again"):
         run(tmp_path)
 
@@ -170,7 +170,7 @@ def test_progress_ends_with_everything(tmp_path: Path) -> None:
 CHILD = """
 import sys, time
 from visibility_aware_edge_ldp.compute import kept_sums
-from visibility_aware_edge_ldp.simulation import parts
+from visibility_aware_edge_ldp.simulation import chunks
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
@@ -180,7 +180,7 @@ def say(done, total):
     time.sleep(0.02)
 
 if __name__ == "__main__":
-    parts.LEAST, kept_sums.EVERY_SECONDS = {least}, float(sys.argv[2])
+    chunks.LEAST, kept_sums.EVERY_SECONDS = {least}, float(sys.argv[2])
     world = VisibilityAwareGraph(powerlaw({nodes}, {edges}, 1))
     names = {names}
     found = estimate(world, "position", 1, names, seed=7, checkpoint=sys.argv[1], engine=sys.argv[3], progress=say)
@@ -203,7 +203,7 @@ def child(folder: Path, every: float, engine: str) -> subprocess.Popen[str]:
 @pytest.mark.long
 @pytest.mark.parametrize(("engine", "every"), [("threads:2", 0.0), ("threads:1", 0.1), ("dask:2", 0.0)])
 def test_killed_again_and_again_it_finds_the_same(engine: str, every: float, tmp_path: Path) -> None:
-    """The process is killed, and Dask's scheduler and workers with it, after some parts, until a run ends."""
+    """The process is killed, and Dask's scheduler and workers with it, after some chunks, until a run ends."""
     if engine.startswith("dask"):
         pytest.importorskip("distributed")
     draw, folder, killed, lines = random.Random(3), tmp_path / "kept", 0, list[str]()
@@ -273,15 +273,15 @@ def test_when_the_scheduler_dies_a_new_one_goes_on(scheduler: Any, tmp_path: Pat
 
 
 def test_the_time_is_foretold_from_a_measurement() -> None:
-    assert 0 < parts.nanoseconds(5000) < 1e4
-    once, twice = parts.PartsForecast(10_000, 50_000), parts.PartsForecast(10_000, 50_000, stars=2)
+    assert 0 < chunks.nanoseconds(5000) < 1e4
+    once, twice = chunks.ChunksForecast(10_000, 50_000), chunks.ChunksForecast(10_000, 50_000, stars=2)
     assert once.processor_seconds < twice.processor_seconds
-    million = parts.PartsForecast(1_000_000, 5_000_000, stars=2)
+    million = chunks.ChunksForecast(1_000_000, 5_000_000, stars=2)
     assert million.processor_seconds / twice.processor_seconds == pytest.approx(
         10_000 * million.each / twice.each, rel=0.01
     )
     assert million.as_dict() == {
-        "parts": len(parts.parts_of(499_999_500_000)),
+        "chunks": len(chunks.chunks_of(499_999_500_000)),
         "nanoseconds_an_answer": million.each,
         "processor_seconds": million.processor_seconds,
         "bytes_a_worker": million.worker_octets,
@@ -290,5 +290,5 @@ def test_the_time_is_foretold_from_a_measurement() -> None:
 
 @pytest.mark.parametrize(("engine", "cores"), [("threads:3", 3), ("dask:2", 2), ("dask://host:8786", 1)])
 def test_the_cores_of_an_engine(engine: str, cores: int) -> None:
-    assert parts.engine_cores(engine) == cores
-    assert parts.engine_cores(None) == (os.cpu_count() or 1)
+    assert chunks.engine_cores(engine) == cores
+    assert chunks.engine_cores(None) == (os.cpu_count() or 1)
