@@ -16,7 +16,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent))  # benchmarks/ lies beside tests/ and is not installed
 
 from benchmarks import __main__ as program
-from benchmarks import cluster, dropout, estimates, exact, growth, pseudocode, report, rivals
+from benchmarks import cluster, downloads, dropout, estimates, exact, growth, pseudocode, report, rivals
 from benchmarks.comparisons import REGISTRY
 from benchmarks.figures import progress, write_figures
 from benchmarks.registry import OURS, Comparison, NotHereError, Setting, Target, Verdict, Work, judged, measure, rival
@@ -73,6 +73,7 @@ def test_targets_name_rivals_that_are_there(tiny: Graph, monkeypatch: pytest.Mon
     monkeypatch.setattr(estimates, "many_nodes", lambda n: estimates.noisy_triangles(tiny))
     monkeypatch.setattr(estimates, "degrees", lambda users, edges: Setting("", ()))
     monkeypatch.setattr(exact, "reading", lambda edges, reading=exact.reading: reading(10))
+    monkeypatch.setattr(downloads, "graph_of", lambda file: tiny)
     monkeypatch.setattr(cluster, "needs_dask", lambda: None)
     monkeypatch.setattr(cluster, "started", lambda name: Threads(1))
     monkeypatch.setattr(cluster, "answers", lambda nodes, path: write_tiles(path, NO_BITS, in_order([9]), "none"))
@@ -102,6 +103,14 @@ def test_plain_two_rounds_find_the_truth_without_noise(tiny: Graph) -> None:
     assert 0 < error < 0.01 * found
     alone, none = rivals.two_rounds(tiny, NO_NOISE, np.random.default_rng(1), with_error=False)
     assert (alone, np.isnan(none)) == (found, True)
+
+
+def test_the_papers_algorithms_find_the_truth_without_noise(tiny: Graph) -> None:
+    pytest.importorskip("scipy")
+    triangles = truth(tiny, "triangles")
+    for count in (rivals.noisy_counts, rivals.by_vertices):
+        assert count(tiny, NO_NOISE / 2, np.random.default_rng(1)) == pytest.approx(triangles, rel=0.03), count
+        assert count(tiny, 1, np.random.default_rng(1)) != pytest.approx(triangles, rel=0.01), count
 
 
 @pytest.mark.parametrize("all_public", [False, True], ids=["private", "public"])
