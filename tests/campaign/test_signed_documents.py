@@ -5,12 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import sys
 import unicodedata
 from contextlib import suppress
 from fractions import Fraction
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from visibility_aware_edge_ldp.campaign import signed_documents
-from visibility_aware_edge_ldp.campaign.signed_documents import DEEPEST, decode, encode, exact_fraction, lock
+from visibility_aware_edge_ldp.campaign.signed_documents import DEEPEST, decode, encode, exact_fraction
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 texts = st.text().filter(lambda text: unicodedata.is_normalized("NFC", text))
@@ -149,25 +146,6 @@ def test_tokens() -> None:
     assert {len(token) for token in tokens} == {43}
     token = min(tokens)
     assert signed_documents.token_hash(token) == hashlib.sha256(token.encode()).hexdigest()
-
-
-def test_a_lock_is_held_by_one_alone(tmp_path: Path) -> None:
-    with (tmp_path / "lock").open("a") as first, (tmp_path / "lock").open("a") as second:
-        lock(first.fileno(), wait=False)
-        with pytest.raises(BlockingIOError):
-            lock(second.fileno(), wait=False)
-        first.close()
-        lock(second.fileno(), wait=True)
-
-
-def test_where_there_is_no_fcntl_the_other_system_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    other = SimpleNamespace(LK_LOCK=1, LK_NBLCK=2, locking=lambda *words: asked.append(words))
-    monkeypatch.setitem(sys.modules, "fcntl", None)
-    monkeypatch.setitem(sys.modules, "msvcrt", other)
-    lock(7, wait=True)
-    lock(7, wait=False)
-    assert asked == [(7, 1, 1), (7, 2, 1)]
 
 
 @pytest.mark.parametrize("text", ["Ann", "Zoë Łaś-Ży", "李小龍", "محمد بن علي", "Nguyễn Thị Ánh", "नेहा", "O'Brien"])

@@ -82,19 +82,22 @@ def test_a_new_campaign_of_which_people_download_parts(town: Path, campaign: Run
     words = ("--roster", "many.txt", *NEW, "--epsilon", "3", "--question", "triangles", "--statistics", "triangles")
     said = campaign("new", "parts", *words, "--share", "0.1")
     assert said.code == 0, said.err
-    assert "Downloads  1/10 of the first answers, about 0 kB, that a public coin chose" in said.out
+    assert "Downloads  1/10 of the first answers, about 1 kB, that a public coin chose" in said.out
     told = campaign("new", "json", *words, "--download", "40", "--json").json
     assert told["parts"] == json.loads(Path("json/charter.json").read_text())["parts"]["groups"] == 7
     assert "parts" not in campaign("new", "all", *words, "--download", "10MB", "--json").json
     for more, sentence in (
-        (("--share", "0.1", "--download", "40"), "said once"),
+        (("--share", "0.1", "--download", "40"), "Say once"),
         (("--share", "0.5"), "at most 1/"),
-        (("--share", "0.1", "--question", "degrees", "--statistics", "edges"), "for triangles"),
+        (("--share", "0.1", "--question", "degrees", "--statistics", "edges"), "Only the question 'triangles'"),
         (("--share", "0.1", "--statistics", "four_cycles"), "where triangles are counted"),
+        (("--share", "0.02"), "Of 60 people at most 30 groups"),
+        (("--share", "0.0000001"), "there would be 10,000,000"),
     ):
         refused = campaign("new", "refused", *words, *more)
         assert refused.code == 2
         assert sentence in refused.err
+        assert not Path("refused").exists()
 
 
 def test_rosters_and_public_edges_of_several_kinds(town: Path, campaign: Run) -> None:

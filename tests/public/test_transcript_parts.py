@@ -9,6 +9,7 @@ import pytest
 
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public import transcript_parts
 from visibility_aware_edge_ldp.public.positions import endpoints
 from visibility_aware_edge_ldp.public.surveys.row_parts import part_survey
 from visibility_aware_edge_ldp.public.transcript import Transcript
@@ -51,6 +52,15 @@ def test_a_part_says_what_all_answers_say_through_its_bytes() -> None:
         with pytest.raises(ProtocolViolation, match="one group alone"):
             part.ones(u[~here][:1], v[~here][:1])
     assert seen.mean() == pytest.approx(1, abs=0.2)
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 1000])
+def test_a_part_is_the_same_however_many_pairs_are_looked_up_at_a_time(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = cut_part(SURVEY, 3, answers()).encode()
+    monkeypatch.setattr(transcript_parts, "AT_ONCE", at_once)
+    assert cut_part(SURVEY, 3, answers()).encode() == whole
 
 
 def test_a_part_of_another_length_is_refused() -> None:

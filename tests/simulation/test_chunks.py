@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.compute import kept_sums
+from visibility_aware_edge_ldp.compute import checkpoint
 from visibility_aware_edge_ldp.compute.engines import LostTask
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
@@ -34,10 +34,10 @@ OTHER = VisibilityAwareGraph(powerlaw(NODES, EDGES, 2), VisibilityPolicy.nothing
 
 
 @pytest.fixture(autouse=True)
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nine chunks, each kept at once."""
-    monkeypatch.setattr(chunks, "LEAST", TILE)
-    monkeypatch.setattr(kept_sums, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(chunks, "SMALLEST", TILE)
+    monkeypatch.setattr(checkpoint, "EVERY_SECONDS", 0.0)
 
 
 def run(folder: Path, world: VisibilityAwareGraph = WORLD, **given: Any) -> Any:
@@ -69,7 +69,7 @@ def test_the_numbers_are_those_of_a_run_in_memory(tmp_path: Path, wanted: Any) -
     found = run(tmp_path)
     same(found, wanted, exactly=False)
     assert found.certificate.simulated
-    assert sorted(each.suffix for each in tmp_path.iterdir()) == [".sums", ".sums"]
+    assert sorted(each.suffix for each in tmp_path.iterdir()) == [".lock", ".sums", ".sums"]
 
 
 @pytest.mark.parametrize("engine", ["threads:2", pytest.param("dask:2", marks=pytest.mark.long)])
@@ -82,14 +82,14 @@ def test_every_engine_finds_the_same(engine: str, tmp_path: Path) -> None:
 def test_a_run_that_is_done_answers_at_once_and_another_question_is_counted_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, before = run(tmp_path, statistics=["edges"]), chunks.counted
+    first, before = run(tmp_path, statistics=["edges"]), chunks.count_chunk
     taken = list[bool]()
 
-    def counted(source: Any, all_parts: Any, look: Any, number: int) -> Any:
+    def counted(source: Any, all_chunks: Any, look: Any, number: int) -> Any:
         taken.append(look is not None)
-        return before(source, all_parts, look, number)
+        return before(source, all_chunks, look, number)
 
-    monkeypatch.setattr(chunks, "counted", counted)
+    monkeypatch.setattr(chunks, "count_chunk", counted)
     assert run(tmp_path, statistics=["edges"])["edges"].value == first["edges"].value
     assert taken == []
     run(tmp_path, statistics=["stars:2"])
@@ -118,29 +118,29 @@ def test_another_run_s_folder_is_refused(other: dict[str, Any], tmp_path: Path) 
         ({"rest": "sample:0.1"}, "leave the others out"),
     ],
 )
-def test_what_goes_into_no_parts_is_refused(given: dict[str, Any], said: str, tmp_path: Path) -> None:
+def test_what_goes_into_no_chunks_is_refused(given: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises((BadInput, BadStatistic), match=said):
         run(tmp_path / "none", **given)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("fault", ["forgets", "doubles"])
-def test_a_checkpoint_that_forgets_or_doubles_a_part_is_noticed(
+def test_a_checkpoint_that_forgets_or_doubles_a_chunk_is_noticed(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add = kept_sums.KeptSums._add
+    add = checkpoint.Checkpoint._add
 
-    def careless(kept: kept_sums.KeptSums, chunk: int, found: Any) -> None:
+    def careless(kept: checkpoint.Checkpoint, chunk: int, found: Any) -> None:
         if chunk != 4:
             add(kept, chunk, found)
         elif fault == "forgets":
-            kept.done[chunk] = True
+            kept._state[0][chunk] = True
         else:
             add(kept, chunk, found)
-            kept.done[chunk] = False
+            kept._state[0][chunk] = False
             add(kept, chunk, found)
 
-    monkeypatch.setattr(kept_sums.KeptSums, "_add", careless)
+    monkeypatch.setattr(checkpoint.Checkpoint, "_add", careless)
     with pytest.raises(LostTask, match="do not have every chunk once"):
         run(tmp_path)
     monkeypatch.undo()
@@ -149,27 +149,28 @@ def test_a_checkpoint_that_forgets_or_doubles_a_part_is_noticed(
 
 
 def test_other_answers_at_the_second_look_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted, other = chunks.counted, chunks.AnswersAgain(WORLD, None, 8)  # type: ignore[arg-type]
+    counted, other = chunks.count_chunk, chunks.ReproducibleAnswers(WORLD, None, 8)  # type: ignore[arg-type]
 
-    def changed(source: Any, all_parts: Any, look: Any, number: int) -> Any:
+    def changed(source: Any, all_chunks: Any, look: Any, number: int) -> Any:
         again = source()
-        return counted(lambda: again if look is None else replace(other, survey=again.survey), all_parts, look, number)
+        return counted(lambda: again if look is None else replace(other, survey=again.survey), all_chunks, look, number)
 
-    monkeypatch.setattr(chunks, "counted", changed)
+    monkeypatch.setattr(chunks, "count_chunk", changed)
     with pytest.raises(BadInput, match="were others when they were made again"):
         run(tmp_path)
 
 
-def test_progress_ends_with_everything(tmp_path: Path) -> None:
+@pytest.mark.parametrize("statistics", [NAMES, ["edges"]], ids=["two looks", "one"])
+def test_progress_ends_with_everything(statistics: Sequence[str], tmp_path: Path) -> None:
     said = list[float]()
-    run(tmp_path, progress=lambda done, total: said.append(done / total))
+    run(tmp_path, statistics=statistics, progress=lambda done, total: said.append(done / total))
     assert said == sorted(said)
     assert said[-1] == pytest.approx(0.5)  # answers are the first half of a run's phases
 
 
 CHILD = """
 import sys, time
-from visibility_aware_edge_ldp.compute import kept_sums
+from visibility_aware_edge_ldp.compute import checkpoint
 from visibility_aware_edge_ldp.simulation import chunks
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
@@ -180,7 +181,7 @@ def say(done, total):
     time.sleep(0.02)
 
 if __name__ == "__main__":
-    chunks.LEAST, kept_sums.EVERY_SECONDS = {least}, float(sys.argv[2])
+    chunks.SMALLEST, checkpoint.EVERY_SECONDS = {least}, float(sys.argv[2])
     world = VisibilityAwareGraph(powerlaw({nodes}, {edges}, 1))
     names = {names}
     found = estimate(world, "position", 1, names, seed=7, checkpoint=sys.argv[1], engine=sys.argv[3], progress=say)

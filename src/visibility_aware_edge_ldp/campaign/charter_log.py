@@ -18,12 +18,12 @@ from visibility_aware_edge_ldp.campaign.signed_documents import (
     encode,
     fingerprint,
     is_fingerprint,
-    lock,
     sign,
     verify,
     write_over,
 )
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
+from visibility_aware_edge_ldp.file_lock import lock
 
 LOG, SERVER_KEY = "log.json", "server.key"
 FORMAT = "va-edge-ldp charter log 1"

@@ -42,7 +42,7 @@ from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.scope_words import ScopeWords
 from visibility_aware_edge_ldp.public.statistic import check_statistics
-from visibility_aware_edge_ldp.public.surveys.row_parts import PartRule, groups_for
+from visibility_aware_edge_ldp.public.surveys.row_parts import PartRule, groups_for, part_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 
 CHARTER, SIGNATURE, ROSTER, POLICY, EDGES = "charter.json", "charter.sig", "roster.json", "policy.json", "edges.json"
@@ -118,7 +118,7 @@ def new_campaign(
     written
         Writes the files, by their names, in place of :func:`write`: a console keeps secrets under a passphrase.
     share, download
-        Of triangles: the share of the first answers that everybody downloads, or the most that everybody downloads,
+        Of triangles: the share of the first answers that everybody downloads, or about how much everybody downloads,
         such as "10MB"; a coin that is thrown now chooses which.  [PARTS.0]
     """
     place, names = Path(directory), list(names)
@@ -202,10 +202,18 @@ def new_parts(question: str, view: PublicView, epsilon: Number, share: Number, d
     """How first answers are cut, by a new coin; None where everybody downloads all of them."""
     if share in (1, "1") and download is None:
         return None
-    if question != TRIANGLES.name or (share not in (1, "1") and download is not None):
-        raise BadInput("Part of the first answers is downloaded for triangles, and said once: as a share or as a size.")
+    if question != TRIANGLES.name:
+        raise BadInput(f"Only the question {TRIANGLES.name!r} has first answers to download; leave the share out.")
+    if share not in (1, "1") and download is not None:
+        raise BadInput("Say once how much everybody downloads: as a share or as a size.")
     groups = groups_for(view, epsilon, share, download)
-    return None if groups is None else PartRule(groups, secrets.token_hex(32))
+    if groups is None:
+        return None
+    part_survey(view, epsilon, groups)  # refuses, with the largest share, what is too much for this epsilon
+    try:
+        return PartRule(groups, secrets.token_hex(32))
+    except ProtocolViolation as error:
+        raise BadInput(f"{error} With this share or size there would be {groups:,}.") from error
 
 
 def write(place: Path, files: Mapping[str, bytes]) -> None:

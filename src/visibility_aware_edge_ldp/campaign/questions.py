@@ -243,9 +243,18 @@ def _in_parts(rule: PartRule) -> Question:
     return replace(
         TRIANGLES,
         name="parts",
-        survey=lambda view, epsilon, statistics, split: part_survey(view, epsilon, rule.groups, rule.coin),
+        survey=lambda view, epsilon, statistics, split: _part_survey(view, epsilon, rule),
         formats=_PART_FORMATS,
     )
+
+
+def _part_survey(view: PublicView, epsilon: Fraction, rule: PartRule) -> PartSurvey:
+    if 2 * rule.groups > view.n:
+        raise ProtocolViolation(
+            f"Of {view.n:,} people at most {view.n // 2:,} groups can be made, and there are {rule.groups:,}: with "
+            "fewer than two people in a group a part tells nothing. Let everybody download more."
+        )
+    return part_survey(view, epsilon, rule.groups, rule.coin)
 
 
 DEGREES = _of_numbers("degrees", degree_survey, degrees.LAYOUT, "class", False)

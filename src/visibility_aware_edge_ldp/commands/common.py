@@ -50,7 +50,7 @@ ShareOption = Annotated[
     str, typer.Option(help="User triangles: the share of the first answers that each user downloads, such as 0.01.")
 ]
 DownloadOption = Annotated[
-    str | None, typer.Option(help="User triangles: the most that each user downloads, such as 10MB.")
+    str | None, typer.Option(help="User triangles: about how much each user downloads, such as 10MB.")
 ]
 AttributesOption = Annotated[
     str | None,

@@ -113,10 +113,12 @@ class DaskWorkers(Workers):
             self._copied = source, copy_tiles(path, source, places, "a plane")
         return self._copied[1]
 
-    def handed(self, value: Item) -> Callable[[], Item]:
+    def share_value(self, value: Item) -> Callable[[], Item]:
         """Workers read it from a file of the engine's folder, once in each process."""
         path = self.folder() / f"{uuid4().hex}.pickle"
-        path.write_bytes(pickle.dumps(value))
+        # It may be what clients hold: for nobody else's eyes.
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            pickle.dump(value, file)
         return partial(_read, path)
 
     def results(self, work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[int, Result]]:

@@ -175,7 +175,7 @@ class Workers(AbstractContextManager["Workers"], ABC):
         """The same tiles, where the workers can reach them."""
         return source
 
-    def handed(self, value: Item) -> Callable[[], Item]:
+    def share_value(self, value: Item) -> Callable[[], Item]:
         """What gives this value to a task, wherever it runs; sent as little as a name."""
         return lambda: value
 

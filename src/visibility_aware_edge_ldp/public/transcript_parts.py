@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey
 
 Floats = npt.NDArray[np.float64]
+# So many pairs are looked up at a time.
+AT_ONCE = 1 << 20
 
 
 class FirstAnswers(Protocol):
@@ -88,12 +91,20 @@ def cut_part(survey: PartSurvey, number: int, answers: FirstAnswers) -> Part:
     """The part of this number, from all answers."""
     group, _, size, _ = _places(survey, number)
     order = np.argsort(group, kind="stable")
-    said = [np.empty(0, np.bool_)]
-    for first, count in zip(np.cumsum(size) - size, size, strict=True):
-        members = order[first : first + count]
-        rows, columns = np.triu_indices(int(count), 1)
-        said.append(answers.ones(members[rows], members[columns]))
+    said = [np.empty(0, np.bool_), *(answers.ones(u, v) for u, v in _pairs_within(order, size))]
     return Part(survey, number, answers.digest, answers.answered, np.frombuffer(pack(np.concatenate(said)), np.uint8))
+
+
+def _pairs_within(order: Ints, size: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """All pairs of users of one group, group after group, about ``AT_ONCE`` at a time; ``order`` has groups in turn."""
+    # How many users of the same group stand after each one: with each of them it makes a pair.
+    later = np.repeat(np.cumsum(size), size) - np.arange(order.size) - 1
+    ends = np.cumsum(later)
+    cuts = np.searchsorted(ends, np.arange(AT_ONCE, ends[-1] if order.size else 0, AT_ONCE))
+    for users in np.split(np.arange(order.size), cuts):
+        first = np.repeat(users, later[users])
+        step = np.arange(first.size) - np.repeat(np.cumsum(later[users]) - later[users], later[users])
+        yield order[first], order[first + 1 + step]
 
 
 def part_octets(survey: PartSurvey, number: int) -> int:

@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.aggregator.collection import estimate
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.node_statistics.second_look import CountedScores, CountedTwice, SecondLook
 from visibility_aware_edge_ldp.aggregator.streamed import StreamedCollection, refuse_lost
+from visibility_aware_edge_ldp.compute.checkpoint import Arrays, Checkpoint, held_folder
 from visibility_aware_edge_ldp.compute.engines import Workers
-from visibility_aware_edge_ldp.compute.kept_sums import Arrays, KeptSums
 from visibility_aware_edge_ldp.compute.threads import number_of_cores
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
@@ -35,19 +36,19 @@ from visibility_aware_edge_ldp.truth.graph import Graph
 
 Chunk = tuple[int, int]
 # A chunk is a four-hundredth of the positions; of few users, so many that a task is worth its message.
-CHUNKS, LEAST = 400, 1 << 24
+CHUNKS, SMALLEST = 400, 1 << 24
 # What was summed is kept in these files of the checkpoint's folder.
-FIRST, SECOND = "counts.sums", "second-look-{}.sums"
+FIRST_FILE, SECOND_FILE = "counts.sums", "second-look-{}.sums"
 
 
 def chunks_of(positions: int) -> list[Chunk]:
     """Runs of positions, by their number alone, so that every run of the same work has the same ones."""
-    each = -(-max(positions // CHUNKS, LEAST) // TILE) * TILE
+    each = -(-max(positions // CHUNKS, SMALLEST) // TILE) * TILE
     return [(begin, min(begin + each, positions)) for begin in range(0, positions, each)]
 
 
 @dataclass(frozen=True, eq=False)
-class AnswersAgain:
+class ReproducibleAnswers:
     """All answers of a simulated collection, made whenever they are asked for."""
 
     world: VisibilityAwareGraph
@@ -57,10 +58,13 @@ class AnswersAgain:
 
     @property
     def identity(self) -> str:
-        """Names the survey and what the answers are made from."""
+        """Names the survey, what the answers are made from, and the software that makes them.
+
+        It is a digest of the graph: whoever knows all edges but one can try which one it is.
+        """
         made = hashlib.sha256(np.ascontiguousarray(self.world.graph.edges, "<i4").tobytes())
         made.update(f"{self.seed}\x1f{self.dropout}\x1f{self.world.policy.digest}".encode())
-        return f"{self.survey.identity} {made.hexdigest()}"
+        return f"{__version__} {self.survey.identity} {made.hexdigest()}"
 
     @cached_property
     def _views(self) -> PositionViews:
@@ -76,8 +80,8 @@ class AnswersAgain:
         return answering(self.world, self.survey, self.seed, self.dropout)
 
 
-def counted(
-    source: Callable[[], AnswersAgain], chunks: Sequence[Chunk], look: Callable[[], Arrays] | None, number: int
+def count_chunk(
+    source: Callable[[], ReproducibleAnswers], chunks: Sequence[Chunk], look: Callable[[], Arrays] | None, number: int
 ) -> dict[str, npt.NDArray[Any]]:
     """One chunk, for the first time, or with vectors for a second look; with its digest in a row of its own."""
     again, begin = source(), chunks[number][0]
@@ -96,7 +100,7 @@ def counted(
 
 
 def collect_in_chunks(
-    again: AnswersAgain,
+    again: ReproducibleAnswers,
     statistics: Sequence[str],
     engine: Workers,
     folder: Path | None = None,
@@ -106,30 +110,44 @@ def collect_in_chunks(
 
     A second look is taken where a statistic asks for one.
     """
-    view, chunks = again.world.public, chunks_of(again.world.public.positions)
-    steps, source = Steps(progress, 2 * view.positions), engine.handed(again)
+    if folder is None:
+        return _collected(again, statistics, engine, None, progress)
+    with held_folder(folder):
+        return _collected(again, statistics, engine, folder, progress)
 
-    def looked(look: Arrays | None = None) -> Arrays:
-        told = "" if look is None else hashlib.sha256(look["vectors"].tobytes()).hexdigest()
-        name = SECOND.format(told[:12]) if told else FIRST
-        kept = KeptSums(None if folder is None else folder / name, f"{again.identity} {told}", len(chunks))
-        steps(sum(chunks[number][1] - chunks[number][0] for number in np.flatnonzero(kept.done).tolist()))
-        work = partial(counted, source, chunks, None if look is None else engine.handed(look))
+
+def _collected(
+    again: ReproducibleAnswers,
+    statistics: Sequence[str],
+    engine: Workers,
+    folder: Path | None,
+    progress: Progress | None,
+) -> tuple[CountedTwice, dict[str, Estimate]]:
+    view, chunks = again.world.public, chunks_of(again.world.public.positions)
+    looks = 2 if any(name.startswith("stars:") for name in statistics) else 1
+    steps, source = Steps(progress, looks * view.positions), engine.share_value(again)
+
+    def sums_of(look: Arrays | None = None) -> Arrays:
+        vectors = "" if look is None else hashlib.sha256(look["vectors"].tobytes()).hexdigest()
+        name = SECOND_FILE.format(vectors[:12]) if vectors else FIRST_FILE
+        checkpoint = Checkpoint(None if folder is None else folder / name, f"{again.identity} {vectors}", len(chunks))
+        steps(sum(chunks[number][1] - chunks[number][0] for number in np.flatnonzero(checkpoint.done).tolist()))
+        work = partial(count_chunk, source, chunks, None if look is None else engine.share_value(look))
 
         def results(missing: Sequence[int]) -> Iterator[tuple[int, Arrays]]:
             for number, found in engine.each(work, missing):
                 yield number, found
                 steps(chunks[number][1] - chunks[number][0])
 
-        return kept.over(results)
+        return checkpoint.over(results)
 
-    first = looked()
+    first = sums_of()
     collection = CountedTwice.of_counts(again.survey, view, first, first["digests"])
     scores: Any = CountedScores(collection)
     found = estimate(collection, statistics, made=scores)
     if scores.asked:
-        vectors = np.array([*scores.asked.values()])
-        second = looked({"vectors": vectors, "everybody": np.array(collection.everybody)})
+        requested = np.array([*scores.asked.values()])
+        second = sums_of({"vectors": requested, "everybody": np.array(collection.everybody)})
         refuse_lost(second, view.n)
         if not np.array_equal(first["digests"], second["digests"]):
             raise BadInput("The answers were others when they were made again. Has the graph changed? Begin again.")
@@ -146,7 +164,7 @@ def nanoseconds(nodes: int, rounds: int = 1, vectors: int = 0) -> float:
     """What this machine's core takes to make and count an answer, or to look at it again with so many vectors."""
     n = min(nodes, MOST_MEASURED)
     world = VisibilityAwareGraph(Graph(range(n), np.zeros((0, 2), np.int32)), VisibilityPolicy.nothing())
-    again, look = AnswersAgain(world, position_survey(world.public, 1, rounds), 1), None
+    again, look = ReproducibleAnswers(world, position_survey(world.public, 1, rounds), 1), None
     if vectors:
         look = {"vectors": np.ones((vectors, n)), "everybody": np.array(True)}
     size = min(MEASURED, world.public.positions)
@@ -154,7 +172,7 @@ def nanoseconds(nodes: int, rounds: int = 1, vectors: int = 0) -> float:
 
     def take(number: int) -> float:
         begin = time.thread_time()
-        counted(lambda: again, chunks, None if look is None else lambda: look, number)
+        count_chunk(lambda: again, chunks, None if look is None else lambda: look, number)
         return time.thread_time() - begin
 
     take(0)  # loads the kernels
@@ -194,9 +212,12 @@ class ChunksForecast:
 
     def as_dict(self) -> dict[str, float]:
         """Plain values for JSON."""
-        names = ("chunks", "each", "processor_seconds", "worker_octets")
-        told = ("chunks", "nanoseconds_an_answer", "processor_seconds", "bytes_a_worker")
-        return {name: getattr(self, own) for name, own in zip(told, names, strict=True)}
+        return {
+            "chunks": self.chunks,
+            "nanoseconds_an_answer": self.each,
+            "processor_seconds": self.processor_seconds,
+            "bytes_a_worker": self.worker_octets,
+        }
 
 
 def engine_cores(name: str | None) -> int:

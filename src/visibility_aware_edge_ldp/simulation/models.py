@@ -51,7 +51,7 @@ from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, row_surveys
 from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSITION, USER
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.simulation import row_parts
-from visibility_aware_edge_ldp.simulation.chunks import AnswersAgain, collect_in_chunks
+from visibility_aware_edge_ldp.simulation.chunks import ReproducibleAnswers, collect_in_chunks
 from visibility_aware_edge_ldp.simulation.curator import Centre, ask_within
 from visibility_aware_edge_ldp.simulation.execution import FILED, PLANES, Request, by_lists, refuse_large_sample
 from visibility_aware_edge_ldp.simulation.options import Plan, per_list, plan_for, spending
@@ -149,10 +149,10 @@ def in_chunks(request: Request) -> Answers:
         lacking = next(name for name in request.statistics if not counts_suffice((name,), IN_CHUNKS))
         raise BadStatistic(NOT_IN_CHUNKS.format(lacking, ", ".join(IN_CHUNKS)))
     if seed is None:
-        raise BadInput("With a checkpoint, answers are made again, which takes a seed; give one.")
+        raise BadInput("A run with a checkpoint makes answers again, which takes a seed. Give one (--seed 7).")
     request.run.refuse_too_large()
     survey = position_survey(world.public, request.epsilon, chosen.rounds)
-    again = AnswersAgain(world, survey, seed, request.dropout)
+    again = ReproducibleAnswers(world, survey, seed, request.dropout)
     with open_engine(chosen.engine or "threads", folder=_folder()) as workers:
         told = request.phases.of(ANSWERS)
         collection, found = collect_in_chunks(again, request.statistics, workers, Path(chosen.checkpoint), told)

@@ -104,10 +104,10 @@ def test_tables_and_their_marks() -> None:
 
 def test_a_large_plan_foretells_a_run_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     found = plan(family=GRAPH, statistics="edges,stars:2,triangles", epsilons=[1], trust=("position",))
-    assert summary.part_by_part(found) == []
+    assert summary.chunk_by_chunk(found) == []
     assert "in_chunks" not in found.as_dict()
-    monkeypatch.setattr(summary, "PARTS_PAY", 200)
-    (said,) = summary.part_by_part(found)
+    monkeypatch.setattr(summary, "CHUNKS_PAY", 200)
+    (said,) = summary.chunk_by_chunk(found)
     assert said in str(found)
     told = found.as_dict()["in_chunks"]
     assert told["statistics"] == ["edges", "stars:2"]
@@ -118,7 +118,7 @@ def test_a_large_plan_foretells_a_run_in_chunks(monkeypatch: pytest.MonkeyPatch)
     assert said.endswith("triangles are no sums over chunks: they take a file of tiles.")
     for other in ({"statistics": "triangles"}, {"trust": ("user",)}, {"work": "0.5"}):
         asked = {"statistics": "edges", "trust": ("position",), **other}
-        assert summary.part_by_part(plan(family=GRAPH, epsilons=[1], **asked)) == []  # type: ignore[arg-type]
+        assert summary.chunk_by_chunk(plan(family=GRAPH, epsilons=[1], **asked)) == []  # type: ignore[arg-type]
 
 
 def test_next_steps_fit_the_plan() -> None:

@@ -117,6 +117,8 @@ def test_a_rule_comes_back_and_another_is_refused() -> None:
     for other in ({"groups": 20}, [], None):
         with pytest.raises(ProtocolViolation, match="a coin and a number of groups"):
             PartRule.of(other)
+    with pytest.raises(ProtocolViolation, match="5 to 1,048,576 groups"):
+        PartRule(MOST_GROUPS + 1, rule.coin)
 
 
 def test_too_large_a_share_is_refused_with_the_largest_one() -> None:

@@ -28,7 +28,9 @@ from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 IN_CHUNKS = (*STATISTICS, "stars")
-NOT_IN_CHUNKS = "{} is not a sum over chunks of the answers; with a checkpoint these are: {}. Leave it out, or both."
+NOT_IN_CHUNKS = (
+    "{} is not a sum over chunks of the answers; with a checkpoint these are: {}. Leave it out, or the checkpoint."
+)
 
 
 class CountedTwice(StreamedCollection):

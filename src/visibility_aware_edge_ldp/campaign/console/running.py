@@ -12,8 +12,8 @@ from visibility_aware_edge_ldp.campaign.console.app import Console
 from visibility_aware_edge_ldp.campaign.console.draft_page import InjectedFunctions
 from visibility_aware_edge_ldp.campaign.http_client import checked_url
 from visibility_aware_edge_ldp.campaign.server.limits import Limits, OrderlyServer, Watch, watched_protocol
-from visibility_aware_edge_ldp.campaign.signed_documents import lock
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
+from visibility_aware_edge_ldp.file_lock import lock
 
 try:
     import uvicorn

@@ -294,7 +294,8 @@ def _noisy_sum(making: Making, heard: FirstRound | FirstPart) -> Made:
 def own_part(context: ParticipantContext, first: bytes, data: bytes) -> Part:
     """The part that the coin gives this participant; refuses one without its own answers as they were sent.
 
-    It holds those about the participant's own group; that all of them were counted, a proof of the round shows.
+    It holds those about the participant's own group. A proof of the round shows that the whole report was accepted, and
+    not that other parts hold its answers too.
     """
     survey, users = context.terms.survey, np.arange(context.view.n)
     number = part_number(context)

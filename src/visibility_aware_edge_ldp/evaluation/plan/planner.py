@@ -219,7 +219,7 @@ class Plan(Tabular):
             "sample_positions": float(self.without.positions),
             "work": self.without.work,
             **({"scope": summary.scope_dict(self)} if self.splits else {}),
-            **summary.parts_dict(self),
+            **summary.chunks_dict(self),
             **({} if self.graph.groups is None else {"groups": self.graph.groups.about}),
         }
 

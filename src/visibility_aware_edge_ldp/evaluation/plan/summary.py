@@ -40,7 +40,7 @@ LEGEND = {
 MANY_NODES, FEW_WORDS, MUCH_MEMORY = 20_000, 2 * 10**12, 4 * 10**9
 WORDS_A_SECOND = 3.3e11
 # From so many nodes on it says what a run chunk by chunk takes, with this machine's cores and with so many workers.
-PARTS_PAY, WORKERS = 100_000, (16, 64)
+CHUNKS_PAY, WORKERS = 100_000, (16, 64)
 SHARES = ("0.5", "0.2", "0.1", "0.05", "0.02", "0.01", "0.005", "0.002", "0.001")
 
 
@@ -58,7 +58,7 @@ def answer(plan: Plan) -> list[str]:
 
 def opening(plan: Plan) -> list[str]:
     """What stands before the tables: the answer, what was assumed, and what could be left out."""
-    return [*answer(plan), plan.assumed, *too_much(plan), *part_by_part(plan)]
+    return [*answer(plan), plan.assumed, *too_much(plan), *chunk_by_chunk(plan)]
 
 
 def focused(plan: Plan, how: str = "") -> str:
@@ -116,19 +116,19 @@ def forecast_of_chunks(plan: Plan) -> tuple[list[str], ChunksForecast] | None:
     """What the position model can count chunk by chunk, and what that takes; None where the graph is small."""
     asked = [name for name in plan.statistics if counts_suffice((name,), IN_CHUNKS)]
     position = POSITION.name in {row.trust for row in plan.predictions}
-    if plan.graph.n < PARTS_PAY or plan.without != base.ALL or not position or not asked:
+    if plan.graph.n < CHUNKS_PAY or plan.without != base.ALL or not position or not asked:
         return None
     stars = [name for name in with_sources(asked) if registered(name).kind == "stars"]
     return asked, ChunksForecast(plan.graph.n, plan.graph.m, len(stars))
 
 
-def parts_dict(plan: Plan) -> dict[str, Any]:
+def chunks_dict(plan: Plan) -> dict[str, Any]:
     """The same for JSON."""
     found = forecast_of_chunks(plan)
     return {} if found is None else {"in_chunks": {"statistics": found[0], **found[1].as_dict()}}
 
 
-def part_by_part(plan: Plan) -> list[str]:
+def chunk_by_chunk(plan: Plan) -> list[str]:
     """The same in a sentence, for this machine and for more workers."""
     found = forecast_of_chunks(plan)
     if found is None:

@@ -128,10 +128,16 @@ def _below(words: npt.NDArray[np.uint64], count: int) -> Ints:
 
 @dataclass(frozen=True)
 class PartRule:
-    """What is public of the parts: how many groups there are, as many as parts, and the coin that chose them."""
+    """What is public of the parts: how many groups there are, which is also the number of parts, and the coin."""
 
     groups: int
     coin: str
+
+    def __post_init__(self) -> None:
+        if type(self.groups) is not int or not 5 <= self.groups <= MOST_GROUPS:
+            raise ProtocolViolation(f"Parts of the first answers have 5 to {MOST_GROUPS:,} groups.")
+        if not isinstance(self.coin, str) or not _COIN.fullmatch(self.coin):
+            raise ProtocolViolation("The coin of parts is 64 hexadecimal digits, in lower case.")
 
     @property
     def content(self) -> dict[str, int | str]:
@@ -143,12 +149,7 @@ class PartRule:
         """The rule that a charter states; refuses another object."""
         if not isinstance(content, dict) or content.keys() != {"coin", "groups"}:
             raise ProtocolViolation("A charter's parts have a coin and a number of groups.")
-        groups, coin = content["groups"], content["coin"]
-        if type(groups) is not int or not 5 <= groups <= MOST_GROUPS:
-            raise ProtocolViolation(f"Parts of the first answers have 5 to {MOST_GROUPS:,} groups.")
-        if not isinstance(coin, str) or not _COIN.fullmatch(coin):
-            raise ProtocolViolation("The coin of parts is 64 hexadecimal digits, in lower case.")
-        return cls(groups, coin)
+        return cls(content["groups"], content["coin"])
 
 
 def part_survey(view: PublicView, epsilon: Number, groups: int, coin: str = "") -> PartSurvey:
@@ -220,7 +221,7 @@ def part_size(nodes: int, groups: int) -> float:
 def part_words(nodes: int, groups: int) -> str:
     """What a user downloads, as people read it."""
     size = part_size(nodes, groups)
-    small = f"{size / 1e6:,.0f} MB" if size > 1e6 else f"{size / 1e3:,.0f} kB"
+    small = f"{size / 1e6:,.0f} MB" if size > 1e6 else f"{math.ceil(size / 1e3):,} kB"
     words = f"{size / 1e9:,.1f} GB" if size >= 0.95e9 else small
     return f"1/{groups} of the first answers, about {words}, that a public coin chose"
 

@@ -17,8 +17,9 @@ from typing import IO, Any, TypeVar
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stores.store import StoreDamaged, StoreUnavailable, failure_text
 from visibility_aware_edge_ldp.campaign.server.stores.turns import SingleProcess
-from visibility_aware_edge_ldp.campaign.signed_documents import lock, sync
+from visibility_aware_edge_ldp.campaign.signed_documents import sync
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
+from visibility_aware_edge_ldp.file_lock import lock
 
 try:
     import apsw

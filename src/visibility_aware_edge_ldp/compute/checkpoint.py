@@ -10,7 +10,8 @@ import io
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,37 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute.engines import LostTask
 from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.file_lock import lock
 
 FORMAT = "va-edge-ldp sums 1"
 # So often the file is replaced: that is what a death may cost.
 EVERY_SECONDS = 10.0
+# Whoever works on a folder holds this file in it.
+IN_USE = "in-use.lock"
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
-class KeptSums:
+@contextmanager
+def held_folder(folder: Path) -> Iterator[None]:
+    """Make a folder, for its owner alone, and hold it until the end; refuses one that another run holds."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        held = (folder / IN_USE).open("a")
+    except OSError as error:
+        raise BadInput(_cannot_write(folder, error)) from error
+    with held:
+        try:
+            lock(held.fileno(), wait=False)
+        except OSError as error:
+            raise BadInput(f"Another run is using {folder}. Wait for it, or name another folder.") from error
+        yield
+
+
+def _cannot_write(place: Path, error: OSError) -> str:
+    return f"Sums cannot be written to {place} ({error.strerror}). Name another folder for the checkpoint."
+
+
+class Checkpoint:
     """The sums of some chunks, numbered from 0.
 
     Parameters
@@ -41,10 +65,16 @@ class KeptSums:
 
     def __init__(self, path: Path | None, identity: str, chunks: int) -> None:
         self.path, self._head = path, {"format": FORMAT, "identity": identity, "chunks": chunks}
-        self.done, self.sums = np.zeros(chunks, np.bool_), dict[str, npt.NDArray[Any]]()
+        # Which chunks are done, and their sums: replaced as one, so that an interruption finds both or neither.
+        self._state: tuple[npt.NDArray[np.bool_], Arrays] = np.zeros(chunks, np.bool_), {}
         self._written = time.monotonic()
         if path is not None and path.exists():
             self._read(path)
+
+    @property
+    def done(self) -> npt.NDArray[np.bool_]:
+        """Which chunks are in the sums."""
+        return self._state[0]
 
     @property
     def missing(self) -> list[int]:
@@ -65,25 +95,23 @@ class KeptSums:
                     self.write()
         if self.missing:
             raise LostTask(f"{len(self.missing)} of {self.done.size} chunks gave no result. Nothing was estimated.")
-        return self.sums
+        return self._state[1]
 
     def _add(self, chunk: int, found: Arrays) -> None:
-        if self.done[chunk]:
+        done, sums = self._state
+        if done[chunk]:
             raise LostTask(f"Chunk {chunk} came twice. Nothing was estimated; please report this.")
-        for name, array in found.items():
-            if name in self.sums:
-                self.sums[name] += array
-            else:
-                self.sums[name] = np.array(array)
-        self.done[chunk] = True
+        done = done.copy()
+        done[chunk] = True
+        self._state = done, {name: array + sums[name] if name in sums else array for name, array in found.items()}
 
     def write(self) -> None:
         """Replace the file; it is on the disk when this returns."""
         if self.path is None:
             return
-        body = io.BytesIO()
-        arrays: dict[str, Any] = {f"sum {name}": array for name, array in self.sums.items()}
-        np.savez(body, done=self.done, **arrays)
+        body, (done, sums) = io.BytesIO(), self._state
+        arrays: dict[str, Any] = {f"sum {name}": array for name, array in sums.items()}
+        np.savez(body, done=done, **arrays)
         head = {**self._head, "digest": hashlib.sha256(body.getbuffer()).hexdigest()}
         draft = self.path.with_name(f"{self.path.name}.part")
         try:
@@ -95,9 +123,7 @@ class KeptSums:
                 os.fsync(file.fileno())
             draft.replace(self.path)
         except OSError as error:
-            raise BadInput(
-                f"Sums cannot be kept in {self.path} ({error.strerror}). Name another folder for the checkpoint."
-            ) from error
+            raise BadInput(_cannot_write(self.path, error)) from error
         self._written = time.monotonic()
 
     def _read(self, path: Path) -> None:
@@ -111,8 +137,9 @@ class KeptSums:
             raise BadInput(f"{path} is damaged, or no checkpoint of this version. Delete it to begin again.")
         if head != self._head:
             raise BadInput(
-                f"{path} is of another run: another survey, graph, seed or question. Name another folder, or delete it."
+                f"{path} is of another run: another graph, policy, survey, seed or share of absent people, or another "
+                "version of this software. Name another folder, or delete it."
             )
         with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
             found = {name: arrays[name] for name in arrays.files}
-        self.done, self.sums = found.pop("done"), {name.removeprefix("sum "): each for name, each in found.items()}
+        self._state = found.pop("done"), {name.removeprefix("sum "): each for name, each in found.items()}
