@@ -12,7 +12,7 @@ from dataclasses import replace as replaced
 from visibility_aware_edge_ldp.aggregator.answers import number as written
 from visibility_aware_edge_ldp.campaign.amendments import DEADLINE, DEVICE, TOKEN, WITHDRAWAL
 from visibility_aware_edge_ldp.campaign.charter import date
-from visibility_aware_edge_ldp.campaign.console import draft_page, handout_pages, pages, study_pages
+from visibility_aware_edge_ldp.campaign.console import draft_page, pages, study_pages
 from visibility_aware_edge_ldp.campaign.console.choices import moment
 from visibility_aware_edge_ldp.campaign.console.letters import RUN, Invitation, calendar, letters_table, reminders_table
 from visibility_aware_edge_ldp.campaign.console.operator_context import OperatorContext, back_to
@@ -98,7 +98,7 @@ def letters(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     start = visit.form.get("start", "0")
     first = int(start) if start.isascii() and start.isdecimal() else 0
     return html(
-        handout_pages.letters_page(shown, [_letter(shown, each, tokens[each]) for each in labels[first : first + RUN]])
+        pages.letters_page(shown, [_letter(shown, each, tokens[each]) for each in labels[first : first + RUN]])
     )
 
 
@@ -110,7 +110,7 @@ def forget(context: OperatorContext, visit: Visit, study: Study) -> Reply:
 
 
 def codes(context: OperatorContext, visit: Visit, study: Study) -> Reply:
-    return html(handout_pages.codes_page(context.shown(visit, study)))
+    return html(pages.codes_page(context.shown(visit, study)))
 
 
 def away(context: OperatorContext, visit: Visit, study: Study) -> Reply:
@@ -127,7 +127,7 @@ def away(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     people = shown.people.by_label
     found = [(label, people[label]) for label in listed]
     if visit.form.get("as") != "csv":
-        return html(handout_pages.away_page(shown, round_number, found))
+        return html(pages.away_page(shown, round_number, found))
     tokens = study.tokens(context.signing(visit)) if visit.form.get("passphrase") else {}
     closes = date(study.amended(key).rounds[round_number - 1].closes)
 
@@ -152,7 +152,7 @@ def replace(context: OperatorContext, visit: Visit, study: Study) -> Reply:
         if handed
         else "The server did not take the amendment yet: hand it in on the study's page before you send this."
     )
-    return html(handout_pages.letters_page(shown, [_letter(shown, label, token)], note))
+    return html(pages.letters_page(shown, [_letter(shown, label, token)], note))
 
 
 def withdraw(context: OperatorContext, visit: Visit, study: Study) -> Reply:
@@ -208,7 +208,7 @@ def flagged(context: OperatorContext, visit: Visit, study: Study) -> Reply:
             rows.append((who, str(each["round"]), str(each["what"]), *numbers))
     except (LookupError, TypeError, ValueError) as error:
         raise ProtocolViolation("The server does not say which reports are flagged.") from error
-    return html(handout_pages.flagged_page(shown, rows))
+    return html(pages.flagged_page(shown, rows))
 
 
 def results(context: OperatorContext, visit: Visit, study: Study) -> Reply:
