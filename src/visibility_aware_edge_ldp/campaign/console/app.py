@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from visibility_aware_edge_ldp.campaign.console import actions, drafting, pages
+from visibility_aware_edge_ldp.campaign.console import actions, pages
 from visibility_aware_edge_ldp.campaign.console.draft_page import InjectedFunctions
 from visibility_aware_edge_ldp.campaign.console.markup import STYLE
 from visibility_aware_edge_ldp.campaign.console.operator_context import OperationLog, OperatorContext, refuse_haste
@@ -57,10 +57,10 @@ GET: dict[str, Action] = {
     "round-2.ics": actions.second_round,
 }
 POST: dict[str, Action] = {
-    "people": drafting.replace_people,
-    "choices": drafting.choose,
-    "sign": drafting.sign,
-    "discard": drafting.discard,
+    "people": actions.replace_people,
+    "choices": actions.choose,
+    "sign": actions.sign,
+    "discard": actions.discard,
     "server": actions.serve,
     "server-part": actions.server_part,
     "letters": actions.letters,
@@ -197,7 +197,7 @@ class Console:
             case "GET", ("",):
                 return html(pages.home_page(visit.session, context.vault.issuer, _listed(context, visit)))
             case (("GET" | "POST"), ("new",)):
-                return drafting.begin(context, visit)
+                return actions.begin(context, visit)
             case "GET", ("log",):
                 return actions.logs(context, visit, studies_of(context.vault))
             case method, ("studies", name, *rest) if len(rest) < 2:
