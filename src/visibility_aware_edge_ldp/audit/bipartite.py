@@ -17,14 +17,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.audit.engine import findings, small_worlds
 from visibility_aware_edge_ldp.audit.engine.small_worlds import Pattern, positions
-from visibility_aware_edge_ldp.audit.protocols import degrees, position
-from visibility_aware_edge_ldp.audit.protocols.scope import (
-    Lost,
-    PositionStage,
-    asks_everybody,
-    audit_position,
-    finding_of,
-)
+from visibility_aware_edge_ldp.audit.protocols import degrees, position, scope
 from visibility_aware_edge_ldp.audit.whole_estimates import Way, audit_estimates
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
@@ -66,7 +59,7 @@ def asked_classes(whole: Pattern, people: int, n: int) -> Pattern:
 
 
 @dataclass(frozen=True)
-class BitsStage(PositionStage):
+class BitsStage(scope.PositionStage):
     """A conversation of people and places; ``whole`` has a class for two of one side too, who hold a bit as well."""
 
     people: int = 1
@@ -116,7 +109,7 @@ class ListsStage(degrees.Stage):
         """What an edge of a person and a place may lose in all."""
         return Fraction(self.total) * self.view.policy.multipliers.of(kind)
 
-    def losses(self) -> Iterator[Lost]:
+    def losses(self) -> Iterator[scope.Lost]:
         """What both ends' reports and all answers lose of a position, between people and places or not."""
         spoken = cache(lambda user, held: findings.Spoken(degrees.report_law(self, user, held)))
         said = cache(lambda world: findings.Spoken(position.conversation(self.answers, world)))
@@ -145,7 +138,7 @@ def lists_stage(
 
 def audit_user(name: str, stages: Iterable[ListsStage], about: str) -> findings.Finding:
     """Everything that is sent about a position, by both its ends and in all answers."""
-    return finding_of(name, about, ((stage.losses(), stage.may_lose) for stage in stages))
+    return scope.finding_of(name, about, ((stage.losses(), stage.may_lose) for stage in stages))
 
 
 def _lists_stages() -> Iterator[ListsStage]:
@@ -179,7 +172,7 @@ WAYS: tuple[Way, ...] = (
 BITS, LISTS, WHOLE = (f"people and places, {what}" for what in (POSITION.name, USER.name, "whole estimates"))
 _SMALL = "all graphs of 3 nodes, some of 4, of either side; two of one side hold bits that nobody may tell of"
 AUDITS = (
-    findings.exact(BITS, lambda name: audit_position(name, _bits_stages(), f"one round and two; {_SMALL}")),
+    findings.exact(BITS, lambda name: scope.audit_position(name, _bits_stages(), f"one round and two; {_SMALL}")),
     findings.exact(
         LISTS, lambda name: audit_user(name, _lists_stages(), f"degrees and answers; noise in a window; {_SMALL}")
     ),
@@ -195,10 +188,10 @@ _ALL_PRIVATE = (PRIVATE,) * 3
 MUTANTS = (
     findings.exact(
         BITS,
-        audit_position,
+        scope.audit_position,
         [bits_stage(_ALL_PRIVATE, 2, 3)],
         "",
-        asks_everybody,
+        scope.asks_everybody,
         broken="two people are asked about each other",
     ),
     findings.exact(

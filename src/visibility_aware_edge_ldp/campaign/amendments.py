@@ -18,18 +18,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from visibility_aware_edge_ldp.campaign import signed_documents
 from visibility_aware_edge_ldp.campaign.charter import DAY, Charter, Round, date
-from visibility_aware_edge_ldp.campaign.signed_documents import (
-    Content,
-    decode,
-    digest,
-    encode,
-    fingerprint,
-    is_fingerprint,
-    shortened,
-    sign,
-    verify,
-)
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 
 FORMAT = "va-edge-ldp amendment 1"
@@ -68,15 +58,15 @@ class Person:
         return hashlib.sha256(_PERSON + bytes.fromhex(campaign) + self.salt + number).hexdigest()
 
     @property
-    def content(self) -> dict[str, Content]:
+    def content(self) -> dict[str, signed_documents.Content]:
         return {"participant": self.participant, "salt": self.salt.hex()}
 
     @classmethod
-    def from_content(cls, content: Content) -> Person:
+    def from_content(cls, content: signed_documents.Content) -> Person:
         """From the object that is handed to a server beside the amendment."""
         said = _object(content, ("participant", "salt"), "A person in an amendment")
         participant, salt = said["participant"], said["salt"]
-        if type(participant) is not int or not 0 <= participant < 1 << 31 or not is_fingerprint(salt):
+        if type(participant) is not int or not 0 <= participant < 1 << 31 or not signed_documents.is_fingerprint(salt):
             raise ProtocolViolation("A person in an amendment is a number of the roster and a salt of 32 octets.")
         return cls(participant, bytes.fromhex(str(salt)))
 
@@ -97,31 +87,33 @@ class Amendment:
 
     def __post_init__(self) -> None:
         if self.kind not in _SAYS:
-            raise ProtocolViolation(f"{shortened(self.kind)} is no kind of amendment; kinds are {', '.join(_SAYS)}.")
+            raise ProtocolViolation(
+                f"{signed_documents.shortened(self.kind)} is no kind of amendment; kinds are {', '.join(_SAYS)}."
+            )
         for name in (*_HEAD[:3], *_SAYS[self.kind]):
             value = getattr(self, name)
-            if name in _DIGESTS and not is_fingerprint(value):
+            if name in _DIGESTS and not signed_documents.is_fingerprint(value):
                 raise ProtocolViolation(f"An amendment's {name} is 64 hexadecimal digits, in lower case.")
             if name not in _DIGESTS and (type(value) is not int or value < 1):
                 raise ProtocolViolation(f"An amendment's {name} is a whole number from 1 on.")
 
     @property
-    def content(self) -> dict[str, Content]:
+    def content(self) -> dict[str, signed_documents.Content]:
         names = (*_HEAD, *_SAYS[self.kind])
         return {"format": FORMAT, **{name: getattr(self, name) for name in names}}
 
     @cached_property
     def data(self) -> bytes:
         """The canonical bytes, which are signed."""
-        return encode(self.content)
+        return signed_documents.encode(self.content)
 
     @cached_property
     def digest(self) -> str:
         """By what the next one names it."""
-        return digest(self.data)
+        return signed_documents.digest(self.data)
 
     @classmethod
-    def from_content(cls, content: Content) -> Amendment:
+    def from_content(cls, content: signed_documents.Content) -> Amendment:
         kind = content.get("kind") if isinstance(content, dict) else None
         said = _object(content, ("format", *_HEAD, *_SAYS.get(str(kind), ())), "An amendment")
         if said["format"] != FORMAT:
@@ -140,24 +132,26 @@ class SignedAmendment:
     @classmethod
     def of(cls, amendment: Amendment, key: bytes, person: Person | None = None) -> SignedAmendment:
         """Signed with the issuer's private key."""
-        return cls(amendment, sign(key, amendment.data).hex(), person)
+        return cls(amendment, signed_documents.sign(key, amendment.data).hex(), person)
 
     @property
-    def public(self) -> dict[str, Content]:
+    def public(self) -> dict[str, signed_documents.Content]:
         """What everybody may read."""
         return {"amendment": self.amendment.content, "signature": self.signature}
 
     @property
     def data(self) -> bytes:
         """What is handed to the server."""
-        return encode({**self.public, **({} if self.person is None else {"person": self.person.content})})
+        return signed_documents.encode(
+            {**self.public, **({} if self.person is None else {"person": self.person.content})}
+        )
 
     @classmethod
     def from_bytes(cls, data: bytes) -> SignedAmendment:
-        return cls.from_content(decode(data, LARGEST_ONE))
+        return cls.from_content(signed_documents.decode(data, LARGEST_ONE))
 
     @classmethod
-    def from_content(cls, content: Content) -> SignedAmendment:
+    def from_content(cls, content: signed_documents.Content) -> SignedAmendment:
         names = ("amendment", "signature", *(("person",) if isinstance(content, dict) and "person" in content else ()))
         said = _object(content, names, "A signed amendment")
         person = Person.from_content(said["person"]) if "person" in said else None
@@ -168,7 +162,7 @@ class SignedAmendment:
             signature = bytes.fromhex(self.signature)
         except ValueError:
             return False
-        return signature.hex() == self.signature and verify(issuer, self.amendment.data, signature)
+        return signature.hex() == self.signature and signed_documents.verify(issuer, self.amendment.data, signature)
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,12 +260,12 @@ class Amended:
     @property
     def data(self) -> bytes:
         """What everybody may read, as canonical bytes."""
-        return encode(list[Content](each.public for each in self.signed))
+        return signed_documents.encode(list[signed_documents.Content](each.public for each in self.signed))
 
     @classmethod
     def from_bytes(cls, charter: Charter, data: bytes) -> Amended:
         """From what a server shows; every one is checked.  [CHARTER.9]"""
-        content, found = decode(data, LARGEST), cls(charter)
+        content, found = signed_documents.decode(data, LARGEST), cls(charter)
         if not isinstance(content, list):
             raise ProtocolViolation("A campaign's amendments are a list.")
         for each in content:
@@ -281,12 +275,14 @@ class Amended:
 
 def signed_by(key: bytes, charter: Charter) -> bytes:
     """The key, if it is the issuer's."""
-    if fingerprint(key) != charter.issuer:
+    if signed_documents.fingerprint(key) != charter.issuer:
         raise ProtocolViolation("An amendment is signed by the issuer of the charter; this is another key.")
     return key
 
 
-def _object(content: Content, names: tuple[str, ...], what: str) -> dict[str, Any]:
+def _object(content: signed_documents.Content, names: tuple[str, ...], what: str) -> dict[str, Any]:
     if not isinstance(content, dict) or content.keys() != set(names):
-        raise ProtocolViolation(f"{what} has {', '.join(sorted(names))}, and nothing else; got {shortened(content)}.")
+        raise ProtocolViolation(
+            f"{what} has {', '.join(sorted(names))}, and nothing else; got {signed_documents.shortened(content)}."
+        )
     return content

@@ -10,22 +10,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from visibility_aware_edge_ldp.campaign import signed_documents
 from visibility_aware_edge_ldp.campaign.invitations import NamedPage
 from visibility_aware_edge_ldp.campaign.question import Question
 from visibility_aware_edge_ldp.campaign.questions import QUESTIONS, TRIANGLES, question_of
-from visibility_aware_edge_ldp.campaign.signed_documents import (
-    Content,
-    decode,
-    digest,
-    encode,
-    exact_fraction,
-    fingerprint,
-    is_fingerprint,
-    shortened,
-    sign,
-    verify,
-    why_misread,
-)
 from visibility_aware_edge_ldp.campaign.waves import STATISTICS, Wave
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import parse_epsilon
@@ -101,7 +89,7 @@ class Charter:
     statistics: tuple[str, ...]
     epsilon: Fraction
     shares: tuple[Fraction, ...]
-    mechanisms: tuple[dict[str, Content], ...] = field(repr=False)
+    mechanisms: tuple[dict[str, signed_documents.Content], ...] = field(repr=False)
     survey: str
     rounds: tuple[Round, ...]
     retention: int = 0
@@ -138,7 +126,7 @@ class Charter:
     @cached_property
     def data(self) -> bytes:
         """The canonical bytes, which are signed."""
-        content: dict[str, Content] = {
+        content: dict[str, signed_documents.Content] = {
             "format": FORMAT,
             "holding": HOLDING,
             "trust": self.trust,
@@ -151,27 +139,27 @@ class Charter:
             **({CONSENT: self.consent} if self.consent else {}),
             **({"page": self.page.content} if self.page else {}),
             **({"wave": self.wave.content} if self.wave else {}),
-            **({"parts": dict[str, Content](self.parts.content)} if self.parts else {}),
+            **({"parts": dict[str, signed_documents.Content](self.parts.content)} if self.parts else {}),
         }
-        return encode(content)
+        return signed_documents.encode(content)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Charter:
         """The charter in these bytes; refuses anything that :attr:`data` would not be."""
-        content = decode(data, LARGEST)
+        content = signed_documents.decode(data, LARGEST)
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ProtocolViolation(
                 "This is not a charter of a version that is understood here. A campaign of another version is ended, "
                 "and its reports are erased, by the program that began it."
             )
         _refuse_other_fields(content, _FIELDS | (content.keys() & _OPTIONAL), "A charter")
-        lists: dict[str, list[Content]] = {name: _typed(content[name], list, name) for name in _LISTS}
+        lists: dict[str, list[signed_documents.Content]] = {name: _typed(content[name], list, name) for name in _LISTS}
         charter = cls(
             **{name: _typed(content[name], str, name) for name in _TEXTS},
             **{name: _typed(content[name], int, name) for name in _WHOLES},
             statistics=tuple(_typed(each, str, "statistics") for each in lists["statistics"]),
-            epsilon=exact_fraction(content["epsilon"], "A charter's epsilon"),
-            shares=tuple(exact_fraction(each, "A share of epsilon") for each in lists["shares"]),
+            epsilon=signed_documents.exact_fraction(content["epsilon"], "A charter's epsilon"),
+            shares=tuple(signed_documents.exact_fraction(each, "A share of epsilon") for each in lists["shares"]),
             mechanisms=tuple(_typed(each, dict, "mechanisms") for each in lists["mechanisms"]),
             rounds=tuple(_round(each) for each in lists["rounds"]),
             consent=_typed(content.get(CONSENT, 0), int, CONSENT),
@@ -188,7 +176,7 @@ class Charter:
     @cached_property
     def identity(self) -> str:
         """SHA-256 of the bytes: the campaign's name for everybody.  [CHARTER.1]"""
-        return digest(self.data)
+        return signed_documents.digest(self.data)
 
     def __hash__(self) -> int:
         return hash(self.identity)
@@ -204,9 +192,9 @@ class SignedCharter:
     @classmethod
     def of(cls, charter: Charter, key: bytes) -> SignedCharter:
         """The charter, signed by its issuer."""
-        if fingerprint(key) != charter.issuer:
+        if signed_documents.fingerprint(key) != charter.issuer:
             raise ProtocolViolation("A charter is signed by the issuer that it names; this is another key.")
-        return cls(charter.data, sign(key, charter.data))
+        return cls(charter.data, signed_documents.sign(key, charter.data))
 
     @classmethod
     def from_hex(cls, data: bytes, signature: str) -> SignedCharter:
@@ -221,7 +209,7 @@ class SignedCharter:
 
     def opened(self, pinned_issuer: str) -> Charter:
         """The charter, if the pinned issuer signed these very bytes; nothing is read before.  [CHARTER.2]"""
-        if not verify(pinned_issuer, self.data, self.signature):
+        if not signed_documents.verify(pinned_issuer, self.data, self.signature):
             raise ProtocolViolation(
                 "The charter is not signed by the issuer that was pinned; do not answer, and ask the issuer."
             )
@@ -235,11 +223,13 @@ def _check_words(charter: Charter) -> None:
     for name, most in (("title", 200), ("epoch", 100)):
         text = getattr(charter, name)
         if not 1 <= len(text) <= most:
-            raise ProtocolViolation(f"A charter's {name} is 1 to {most} printable characters; got {shortened(text)}.")
-        if why := why_misread(text):
-            raise ProtocolViolation(f"A charter's {name} is seen whole; {shortened(text)}: {why}.")
+            raise ProtocolViolation(
+                f"A charter's {name} is 1 to {most} printable characters; got {signed_documents.shortened(text)}."
+            )
+        if why := signed_documents.why_misread(text):
+            raise ProtocolViolation(f"A charter's {name} is seen whole; {signed_documents.shortened(text)}: {why}.")
     for name in ("issuer", "roster", "policy", "edges", "survey"):
-        if not is_fingerprint(getattr(charter, name)):
+        if not signed_documents.is_fingerprint(getattr(charter, name)):
             raise ProtocolViolation(f"A charter's {name} is 64 hexadecimal digits, in lower case.")
     if not 2 <= charter.nodes <= MOST_NODES:
         raise ProtocolViolation(f"A campaign has 2 to {MOST_NODES:,} participants; the charter says {charter.nodes}.")
@@ -254,7 +244,8 @@ def _check_question(charter: Charter) -> None:
     question = QUESTIONS.get(charter.question)
     if question is None:
         raise ProtocolViolation(
-            f"{shortened(charter.question)} is not a question; a campaign asks one of {', '.join(QUESTIONS)}."
+            f"{signed_documents.shortened(charter.question)} is not a question; "
+            f"a campaign asks one of {', '.join(QUESTIONS)}."
         )
     try:
         asked = check_statistics(charter.statistics, charter.nodes)
@@ -293,21 +284,21 @@ def _check_rounds(charter: Charter) -> None:
         raise ProtocolViolation("The fewest responders of a round are at least 1 and at most all participants.")
 
 
-def _refuse_other_fields(content: dict[str, Content], fields: Iterable[str], what: str) -> None:
+def _refuse_other_fields(content: dict[str, signed_documents.Content], fields: Iterable[str], what: str) -> None:
     wanted = set(fields)
     for word, names in (("lacks", wanted - content.keys()), ("has an unknown", content.keys() - wanted)):
         if names:
-            raise ProtocolViolation(f"{what} {word} {shortened(min(names))}; it cannot be answered.")
+            raise ProtocolViolation(f"{what} {word} {signed_documents.shortened(min(names))}; it cannot be answered.")
 
 
-def _typed(value: Content, kind: type, name: str) -> Any:
+def _typed(value: signed_documents.Content, kind: type, name: str) -> Any:
     if type(value) is not kind:
         word = {str: "a text", int: "a whole number", list: "a list", dict: "an object"}[kind]
-        raise ProtocolViolation(f"A charter's {name} must be {word}; got {shortened(value)}.")
+        raise ProtocolViolation(f"A charter's {name} must be {word}; got {signed_documents.shortened(value)}.")
     return value
 
 
-def _round(value: Content) -> Round:
+def _round(value: signed_documents.Content) -> Round:
     content = _typed(value, dict, "rounds")
     _refuse_other_fields(content, ("closes", "fewest"), "A round")
     return Round(_typed(content["closes"], int, "closes"), _typed(content["fewest"], int, "fewest"))

@@ -10,18 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from visibility_aware_edge_ldp.campaign import signed_documents
 from visibility_aware_edge_ldp.campaign.charter import Charter
-from visibility_aware_edge_ldp.campaign.signed_documents import (
-    Content,
-    decode,
-    digest,
-    encode,
-    fingerprint,
-    is_fingerprint,
-    sign,
-    verify,
-    write_over,
-)
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.file_lock import lock
 
@@ -45,27 +35,27 @@ class LoggedCharter:
     server: str
 
     def __post_init__(self) -> None:
-        named = all(is_fingerprint(each) for each in (self.campaign, self.roster, self.server))
+        named = all(signed_documents.is_fingerprint(each) for each in (self.campaign, self.roster, self.server))
         if not named or not isinstance(self.epoch, str) or type(self.number) is not int:
             raise ProtocolViolation("An entry of a log of charters names a campaign, an epoch, a roster and a key.")
 
     @cached_property
     def data(self) -> bytes:
         """The canonical bytes, which are signed."""
-        return encode(self.content)
+        return signed_documents.encode(self.content)
 
     @property
-    def content(self) -> dict[str, Content]:
+    def content(self) -> dict[str, signed_documents.Content]:
         """The entry as JSON."""
         return {"number": self.number, **{name: getattr(self, name) for name in _TEXTS}}
 
     @property
     def digest(self) -> str:
         """What the next entry names."""
-        return digest(PURPOSE + self.data)
+        return signed_documents.digest(PURPOSE + self.data)
 
     @classmethod
-    def read(cls, content: Content) -> LoggedCharter:
+    def read(cls, content: signed_documents.Content) -> LoggedCharter:
         """From JSON."""
         if not isinstance(content, dict) or content.keys() != {"number", *_TEXTS}:
             raise ProtocolViolation("An entry of a log of charters holds other fields than its version has.")
@@ -84,13 +74,15 @@ class CharterLog:
     def data(self) -> bytes:
         """The canonical bytes, as they are served and kept."""
         pairs = zip(self.entries, self.signatures, strict=True)
-        listed: list[Content] = [{"entry": entry.content, "signature": signature} for entry, signature in pairs]
-        return encode({"format": FORMAT, "issuer": self.issuer, "entries": listed})
+        listed: list[signed_documents.Content] = [
+            {"entry": entry.content, "signature": signature} for entry, signature in pairs
+        ]
+        return signed_documents.encode({"format": FORMAT, "issuer": self.issuer, "entries": listed})
 
     @classmethod
     def from_bytes(cls, data: bytes, issuer: str) -> CharterLog:
         """The log in these bytes, if this issuer signed every entry and each names the one before it."""
-        content = decode(data, LARGEST)
+        content = signed_documents.decode(data, LARGEST)
         if not isinstance(content, dict) or content.get("format") != FORMAT or content.get("issuer") != issuer:
             raise ProtocolViolation(
                 "This is not a log of the pinned issuer's charters, of a version that is read here."
@@ -111,7 +103,7 @@ class CharterLog:
         for number, (entry, signature) in enumerate(zip(self.entries, self.signatures, strict=True), 1):
             if entry.number != number or entry.before != before:
                 raise ProtocolViolation(f"Entry {number} of the issuer's log does not follow the one before it.")
-            if not verify(self.issuer, entry.data, _octets(signature), PURPOSE):
+            if not signed_documents.verify(self.issuer, entry.data, _octets(signature), PURPOSE):
                 raise ProtocolViolation(f"Entry {number} of the issuer's log is not signed by the pinned issuer.")
             before = entry.digest
 
@@ -130,11 +122,11 @@ class CharterLog:
 
     def extended(self, charter: Charter, server: str, key: bytes) -> CharterLog:
         """The log with one more charter, signed with the issuer's private key."""
-        if not fingerprint(key) == charter.issuer == self.issuer:
+        if not signed_documents.fingerprint(key) == charter.issuer == self.issuer:
             raise ProtocolViolation("A charter stands in the log of the issuer that it names; this is another key.")
         before = self.entries[-1].digest if self.entries else ""
         entry = LoggedCharter(len(self.entries) + 1, before, charter.identity, charter.epoch, charter.roster, server)
-        signature = sign(key, entry.data, PURPOSE).hex()
+        signature = signed_documents.sign(key, entry.data, PURPOSE).hex()
         return CharterLog(self.issuer, (*self.entries, entry), (*self.signatures, signature))
 
 
@@ -156,7 +148,7 @@ def continued(key_file: Path | None, charter: Charter, server: str, key: bytes) 
                 f"{path} is not the log of this issuer's charters ({error}). Bring back the newest."
             ) from error
         log = (before or CharterLog(charter.issuer)).extended(charter, server, key)
-        write_over(path, log.data)
+        signed_documents.write_over(path, log.data)
     return log
 
 
@@ -170,7 +162,7 @@ def read_signing(place: Path, charter: Charter) -> tuple[CharterLog | None, byte
     except (OSError, ValueError) as error:
         raise BadInput(f"{LOG} and {SERVER_KEY} go together in {place}; bring back both: {error}.") from error
     entry = log.of(charter.identity)
-    if entry is None or entry.server != fingerprint(key):
+    if entry is None or entry.server != signed_documents.fingerprint(key):
         raise BadInput(f"{LOG} does not name {SERVER_KEY} as what this campaign's server signs with; bring back both.")
     return log, key
 

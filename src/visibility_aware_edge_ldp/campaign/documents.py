@@ -17,20 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.campaign.policy_text import (
-    Object,
-    distinct,
-    object_of,
-    policy_bytes,
-    policy_from_bytes,
-    read_name,
-    read_value,
-    text_of,
-    tuples_of,
-    unreadable,
-    write_name,
-    write_value,
-)
+from visibility_aware_edge_ldp.campaign import policy_text
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode, digest, encode, shortened, why_misread
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, ProtocolViolation
 from visibility_aware_edge_ldp.public.groups import Groups
@@ -136,7 +123,7 @@ def in_order(names: Iterable[Name], epoch: str) -> list[Name]:
 
 def checked_names(names: Iterable[Hashable]) -> list[Name]:
     """Names that a roster can have: short texts that are seen whole, or whole numbers, no two written alike."""
-    found = [write_name(name) for name in names]
+    found = [policy_text.write_name(name) for name in names]
     for name in found:
         if len(str(name)) > LONGEST_NAME:
             raise BadInput(
@@ -192,8 +179,8 @@ def renumbered(edges: npt.ArrayLike, places: Sequence[int] | npt.NDArray[np.int6
 
 def document_bytes(policy: VisibilityPolicy, scope: ScopeWords | None = None, groups: Groups | None = None) -> bytes:
     """The bytes of a policy's document; without scope and groups they are the policy's."""
-    data = policy_bytes(policy)
-    more: Object = {} if scope is None else {SCOPE: _write_scope(scope)}
+    data = policy_text.policy_bytes(policy)
+    more: policy_text.Object = {} if scope is None else {SCOPE: _write_scope(scope)}
     if groups is not None:
         more[GROUPS] = {
             "attribute": groups.attribute,
@@ -209,43 +196,46 @@ def document_from_bytes(data: bytes) -> tuple[VisibilityPolicy, ScopeWords | Non
     scope = _read_scope(content.pop(SCOPE)) if SCOPE in content else None
     groups = _read_groups(content.pop(GROUPS)) if GROUPS in content else None
     if scope is None and groups is None:
-        return policy_from_bytes(data), None, None
-    policy = policy_from_bytes(encode(content))
+        return policy_text.policy_from_bytes(data), None, None
+    policy = policy_text.policy_from_bytes(encode(content))
     if document_bytes(policy, scope, groups) != data:
-        raise unreadable("lists of its scope that are not in their order")
+        raise policy_text.unreadable("lists of its scope that are not in their order")
     return policy, scope, groups
 
 
 def _read_groups(content: Content) -> Groups:
-    found = object_of(content, "attribute", "labels", "members")
+    found = policy_text.object_of(content, "attribute", "labels", "members")
     labels, members = found["labels"], found["members"]
     if not isinstance(labels, list) or not isinstance(members, list) or not all(type(each) is int for each in members):
-        raise unreadable("groups that are not names and a number for each place of the roster")
-    names = [text_of(each) for each in (found["attribute"], *labels)]
+        raise policy_text.unreadable("groups that are not names and a number for each place of the roster")
+    names = [policy_text.text_of(each) for each in (found["attribute"], *labels)]
     if not all(0 < len(name) <= MOST_WORDS and name.isprintable() for name in names):
-        raise unreadable(f"names of groups that are not 1 to {MOST_WORDS} printable characters")
+        raise policy_text.unreadable(f"names of groups that are not 1 to {MOST_WORDS} printable characters")
     try:
         return Groups(names[0], tuple(names[1:]), np.array(members, np.int64))
     except BadInput as error:
-        raise unreadable("groups that not everybody is in") from error
+        raise policy_text.unreadable("groups that not everybody is in") from error
 
 
-def _object(data: bytes) -> Object:
+def _object(data: bytes) -> policy_text.Object:
     content = decode(data)
     return content if isinstance(content, dict) else {}
 
 
 def _write_scope(scope: ScopeWords) -> Content:
-    columns: Object = {
-        words: [[write_name(name), write_value(value)] for name, value in sorted(column.items(), key=_by_name)]
+    columns: policy_text.Object = {
+        words: [
+            [policy_text.write_name(name), policy_text.write_value(value)]
+            for name, value in sorted(column.items(), key=_by_name)
+        ]
         for words, column in scope.columns.items()
     }
-    files: Object = {}
+    files: policy_text.Object = {}
     for words, pairs in scope.files.items():
         ordered = sorted(
             {tuple(sorted(pair, key=canonical)) for pair in pairs}, key=lambda pair: list(map(canonical, pair))
         )
-        files[words] = [[*map(write_name, pair)] for pair in ordered]
+        files[words] = [[*map(policy_text.write_name, pair)] for pair in ordered]
     return {"words": scope.words, "columns": columns, "files": files}
 
 
@@ -254,32 +244,35 @@ def _by_name(item: tuple[Hashable, Hashable]) -> str:
 
 
 def _read_scope(content: Content) -> ScopeWords:
-    found = object_of(content, "words", "columns", "files")
+    found = policy_text.object_of(content, "words", "columns", "files")
     columns, files = found["columns"], found["files"]
     if not isinstance(columns, dict) or not isinstance(files, dict):
-        raise unreadable("the tables of its scope")
+        raise policy_text.unreadable("the tables of its scope")
     # They are shown where consent is asked for: no characters that could change what else stands there.
     if not all(
-        len(words) <= MOST_WORDS and words.isprintable() for words in (text_of(found["words"]), *columns, *files)
+        len(words) <= MOST_WORDS and words.isprintable()
+        for words in (policy_text.text_of(found["words"]), *columns, *files)
     ):
-        raise unreadable(f"words of its scope that are not 1 to {MOST_WORDS} printable characters")
+        raise policy_text.unreadable(f"words of its scope that are not 1 to {MOST_WORDS} printable characters")
     scope = ScopeWords(
-        text_of(found["words"]),
+        policy_text.text_of(found["words"]),
         {words: _column(rows) for words, rows in columns.items()},
         {words: _pairs(rows) for words, rows in files.items()},
     )
     try:
         needed = scope.needs()
     except BadPolicy as error:
-        raise unreadable("the words of its scope") from error
+        raise policy_text.unreadable("the words of its scope") from error
     if needed != (set(scope.columns), set(scope.files)):
-        raise unreadable("tables that the words of its scope do not go by")
+        raise policy_text.unreadable("tables that the words of its scope do not go by")
     return scope
 
 
 def _column(rows: Content) -> dict[Hashable, Hashable]:
-    return distinct((read_name(name), read_value(value)) for name, value in tuples_of(rows, 2))
+    return policy_text.distinct(
+        (policy_text.read_name(name), policy_text.read_value(value)) for name, value in policy_text.tuples_of(rows, 2)
+    )
 
 
 def _pairs(rows: Content) -> list[tuple[Hashable, Hashable]]:
-    return [(read_name(a), read_name(b)) for a, b in tuples_of(rows, 2)]
+    return [(policy_text.read_name(a), policy_text.read_name(b)) for a, b in policy_text.tuples_of(rows, 2)]

@@ -20,30 +20,13 @@ from typing import Any
 
 import numpy as np
 
+from visibility_aware_edge_ldp.campaign import rehearsal_people, rehearsal_processes
 from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.consents import Consents
 from visibility_aware_edge_ldp.campaign.directory import OPERATOR, new_campaign, read_campaign
 from visibility_aware_edge_ldp.campaign.documents import Documents
 from visibility_aware_edge_ldp.campaign.http_client import Operator
 from visibility_aware_edge_ldp.campaign.questions import question_named
-from visibility_aware_edge_ldp.campaign.rehearsal_people import (
-    Announce,
-    Trial,
-    give_lists,
-    plans,
-    present_of,
-    seconds_left,
-)
-from visibility_aware_edge_ldp.campaign.rehearsal_processes import (
-    ANSWER,
-    CONSENT,
-    ENROL,
-    Done,
-    RehearsalFailed,
-    Workers,
-    new_place,
-    serving,
-)
 from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.errors import BadInput
@@ -155,7 +138,7 @@ def rehearse(
     processes: int | None = None,
     keep: Path | None = None,
     progress: Progress | None = None,
-    announce: Announce | None = None,
+    announce: rehearsal_people.Announce | None = None,
     scope: ScopeWords | None = None,
     consent_share: Number | None = None,
     share: Number = 1,
@@ -187,7 +170,7 @@ def rehearse(
     workers = min(processes or 2 * (os.cpu_count() or 1), world.graph.n)
     import visibility_aware_edge_ldp.campaign.server.stores.sqlite  # noqa: F401 - says what is missing before all else
 
-    with new_place(keep) as place:
+    with rehearsal_processes.new_place(keep) as place:
         count = rounds or kind.rounds[0]
         charter = new_campaign(
             place / "campaign",
@@ -223,7 +206,7 @@ class _Stage:
     absent: float
     processes: int
     steps: Steps
-    announce: Announce | None
+    announce: rehearsal_people.Announce | None
     seconds: dict[str, float] = field(default_factory=dict)
     reports: dict[int, dict[int, bytes]] = field(default_factory=dict)
     roots: list[str] = field(default_factory=list)
@@ -246,18 +229,25 @@ class _Stage:
         """From the first enrolment to the comparison."""
         n, rounds = self.charter.nodes, len(self.charter.rounds)
         with self._timed("lists"):
-            people = give_lists(self.world, self.documents, self.terms, self.place)
-        with serving(self.place) as url, Workers(self.place, plans(url, self.terms, people, self.processes)) as workers:
+            people = rehearsal_people.give_lists(self.world, self.documents, self.terms, self.place)
+        with (
+            rehearsal_processes.serving(self.place) as url,
+            rehearsal_processes.Workers(
+                self.place, rehearsal_people.plans(url, self.terms, people, self.processes)
+            ) as workers,
+        ):
             operator = Operator(url, (self.place / "campaign" / OPERATOR).read_text())
-            present = present_of(np.arange(n), self.absent)
+            present = rehearsal_people.present_of(np.arange(n), self.absent)
             tried, done = self._tried(workers, present) if self._consenting is None else ([], [])
-            self._turns("enrolling", workers, ENROL, np.delete(np.arange(n), tried))
+            self._turns("enrolling", workers, rehearsal_processes.ENROL, np.delete(np.arange(n), tried))
             if self._consenting is not None:
                 self._consent(operator, workers, self._consenting)
             for number in range(1, rounds + 1):
-                done += self._turns(f"round {number}", workers, ANSWER, np.setdiff1d(present, tried))
+                done += self._turns(
+                    f"round {number}", workers, rehearsal_processes.ANSWER, np.setdiff1d(present, tried)
+                )
                 self._close(operator, number, present, done)
-                present, tried, done = present_of(present, self.absent), [], []
+                present, tried, done = rehearsal_people.present_of(present, self.absent), [], []
             with self._timed("estimating"):
                 made = operator.answers()
         with self._timed("counting again"):
@@ -272,33 +262,39 @@ class _Stage:
             return None
         return {str(name) for name, value in zip(self.world.graph.names, found.values, strict=True) if value >= 0}
 
-    def _consent(self, operator: Operator, workers: Workers, names: set[str]) -> None:
+    def _consent(self, operator: Operator, workers: rehearsal_processes.Workers, names: set[str]) -> None:
         """Some say that they consent, the list is frozen, and it names exactly them."""
         people = [place for place, name in enumerate(self.documents.roster) if str(name) in names]
-        self._turns("consenting", workers, CONSENT, np.array(people, np.int64))
+        self._turns("consenting", workers, rehearsal_processes.CONSENT, np.array(people, np.int64))
         self.steps(self.charter.nodes - len(people))
         consents = Consents.from_bytes(self.charter, operator.ask("POST", "/v1/consents").body)
         if list(consents.people) != people:
-            raise RehearsalFailed("Others stand in the frozen list than those who consented.")
+            raise rehearsal_processes.RehearsalFailed("Others stand in the frozen list than those who consented.")
         self._terms.append(self.terms.among(consents))
 
-    def _tried(self, workers: Workers, present: Any) -> tuple[list[int], list[Done]]:
+    def _tried(
+        self, workers: rehearsal_processes.Workers, present: Any
+    ) -> tuple[list[int], list[rehearsal_processes.Done]]:
         """A few people enrol and answer before the others, and it is said how long all will take."""
-        trial = Trial.of(present, self.processes)
+        trial = rehearsal_people.Trial.of(present, self.processes)
         if self.announce is None or not trial.people:
             return [], []
-        done, paces = list[Done](), list[float]()
-        for name, word in (("enrolling", ENROL), ("round 1", ANSWER)):
+        done, paces = list[rehearsal_processes.Done](), list[float]()
+        for name, word in (("enrolling", rehearsal_processes.ENROL), ("round 1", rehearsal_processes.ANSWER)):
             done = self._turns(name, workers, word, trial.first)
             before = self.seconds[name]
             done += self._turns(name, workers, word, trial.timed)
             paces.append((self.seconds[name] - before) / len(trial.timed))
         gone, rounds = len(trial.people), len(self.charter.rounds)
         later = [len(present) * (1 - self.absent) ** number for number in range(1, rounds)]
-        self.announce(seconds_left(paces[0], paces[1], self.charter.nodes - gone, [len(present) - gone, *later]))
+        self.announce(
+            rehearsal_people.seconds_left(paces[0], paces[1], self.charter.nodes - gone, [len(present) - gone, *later])
+        )
         return trial.people, done
 
-    def _turns(self, name: str, workers: Workers, word: str, people: Any) -> list[Done]:
+    def _turns(
+        self, name: str, workers: rehearsal_processes.Workers, word: str, people: Any
+    ) -> list[rehearsal_processes.Done]:
         done = []
         with self._timed(name):
             for each in workers.run(word, [int(person) for person in people]):
@@ -307,18 +303,20 @@ class _Stage:
                 self.steps()
         return done
 
-    def _close(self, operator: Operator, number: int, present: Any, done: list[Done]) -> None:
+    def _close(self, operator: Operator, number: int, present: Any, done: list[rehearsal_processes.Done]) -> None:
         """Those who are present have answered, and the round is closed."""
         asked = self.terms.asked(number)
         self.steps(self.charter.nodes - len(present))
         reports = self.reports[number] = {each.participant: each.report for each in done if each.report}
         if set(reports) != set(present[asked[present]].tolist()):
-            raise RehearsalFailed("Others answered than were asked and present.")
+            raise rehearsal_processes.RehearsalFailed("Others answered than were asked and present.")
         with self._timed(f"closing {number}"):
             closed = operator.close(number)
         stored = closed["received"]
         if stored != len(reports):
-            raise RehearsalFailed(f"{len(reports):,} reports were acknowledged, and the server has {stored:,}.")
+            raise rehearsal_processes.RehearsalFailed(
+                f"{len(reports):,} reports were acknowledged, and the server has {stored:,}."
+            )
         self.roots.append(closed["root"])
 
     @contextmanager
@@ -332,7 +330,7 @@ class _Stage:
     def _compared(self, made: bytes, again: bytes) -> Rehearsal:
         answers, n = json.loads(made), self.charter.nodes
         if [each["root"] for each in answers["rounds"]] != self.roots:
-            raise RehearsalFailed("The answers were made from other reports than were frozen.")
+            raise rehearsal_processes.RehearsalFailed("The answers were made from other reports than were frozen.")
         found = [one for name, each in answers["estimates"].items() for one in _found(name, each, self.world.graph)]
         return Rehearsal(
             self.charter,

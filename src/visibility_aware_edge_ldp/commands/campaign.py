@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import visibility_aware_edge_ldp.commands.campaign_labels as labels
+from visibility_aware_edge_ldp.commands import common
 from visibility_aware_edge_ldp.commands.campaign_check import new_log_lines
-from visibility_aware_edge_ldp.commands.common import (
-    AttributesOption,
-    DownloadOption,
-    GroupsOption,
-    JsonOption,
-    ScopeOption,
-    ShareOption,
-    print_json,
-    print_table,
-)
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 if TYPE_CHECKING:
@@ -41,9 +32,9 @@ def new(
     policy: Annotated[
         str, typer.Option(help="nothing, document-001, document-003, fractions:A,B,C, profiles:F, or a policy.toml.")
     ] = "nothing",
-    scope: ScopeOption = None,
-    attributes: AttributesOption = None,
-    groups: GroupsOption = None,
+    scope: common.ScopeOption = None,
+    attributes: common.AttributesOption = None,
+    groups: common.GroupsOption = None,
     public_edges: Annotated[Path | None, typer.Option(help="The edges at public positions: two names a line.")] = None,
     rounds: labels.RoundsOption = None,
     closes: Annotated[
@@ -60,8 +51,8 @@ def new(
             "now such as 7d. The first round opens then."
         ),
     ] = None,
-    share: ShareOption = "1",
-    download: DownloadOption = None,
+    share: common.ShareOption = "1",
+    download: common.DownloadOption = None,
     fewest: Annotated[int, typer.Option(help="Below so many responders nothing is estimated.")] = 2,
     retention: Annotated[
         str, typer.Option(help="How long reports are kept after the estimate, such as 30d; then salted digests alone.")
@@ -79,7 +70,7 @@ def new(
     page: Annotated[
         str | None, typer.Option(help="With --server: the address of the page on another host. Default: the server's.")
     ] = None,
-    as_json: JsonOption = False,
+    as_json: common.JsonOption = False,
 ) -> None:
     """Write the directory of a new campaign: signed charter, documents, keys and tokens."""
     import time
@@ -121,7 +112,7 @@ def new(
     found = {kind: loss for kind, loss in Terms(charter, view).losses.items() if kind in view.present}
     if as_json:
         facts = {**labels.campaign_facts(charter), **labels.scope_facts(view), "directory": str(directory)}
-        print_json("campaign-new", facts | {"loss": {str(kind): str(loss) for kind, loss in found.items()}})
+        common.print_json("campaign-new", facts | {"loss": {str(kind): str(loss) for kind, loss in found.items()}})
         return
     lines = [*labels.head_lines(charter), *labels.scope_lines(view), *labels.promise_lines(found)]
     typer.echo("\n".join([*lines, "", *_hand_out(directory, charter.page is not None)]))
@@ -175,7 +166,7 @@ def serve(
         Path | None,
         typer.Option(help="A folder for transcripts of first rounds, which a proxy hands out.", show_default=False),
     ] = None,
-    as_json: JsonOption = False,
+    as_json: common.JsonOption = False,
 ) -> None:
     """Serve a campaign until told to stop; logs go to standard error, a JSON object a line."""
     from visibility_aware_edge_ldp.campaign.directory import read_campaign
@@ -198,7 +189,7 @@ def serve(
                 (place / labels.ADDRESS).write_text(own)
                 written.append(place / labels.ADDRESS)
             if as_json:
-                print_json("campaign-serve", {"address": own, "campaign": identity}, line=True)
+                common.print_json("campaign-serve", {"address": own, "campaign": identity}, line=True)
             else:
                 typer.echo(f"Campaign {identity[:12]} is served at {own}. Stop it with Ctrl-C.")
 
@@ -221,7 +212,7 @@ def close(
         bool, typer.Option("--consents", help="Freeze the list of those who consented, and open round 1.")
     ] = False,
     token_file: labels.TokenOption = None,
-    as_json: JsonOption = False,
+    as_json: common.JsonOption = False,
 ) -> None:
     """Take no more reports for a round, before its deadline; it may be asked for again."""
     operator = labels.operator_at(place, token_file)
@@ -233,7 +224,7 @@ def close(
         operator.ask("POST", "/v1/consents")
     closed = operator.rounds(operator.charter())[0] if consents else operator.close(number)
     if as_json:
-        print_json("campaign-close", closed)
+        common.print_json("campaign-close", closed)
     else:
         typer.echo(labels.round_line(closed))
 
@@ -242,7 +233,7 @@ def estimate(
     place: labels.PlaceArgument,
     token_file: labels.TokenOption = None,
     stop: Annotated[bool, typer.Option("--stop", help="Stop making them; they may be asked for again.")] = False,
-    as_json: JsonOption = False,
+    as_json: common.JsonOption = False,
 ) -> None:
     """Print a campaign's answers; the operator has them made when all rounds are closed."""
     from visibility_aware_edge_ldp.aggregator.answers import INSIDE
@@ -256,7 +247,7 @@ def estimate(
     charter = operator.charter()
     content = answers_in(operator.answers(), charter)
     if as_json:
-        print_json("campaign-estimate", content)
+        common.print_json("campaign-estimate", content)
         return
     try:
         inside = f" {INSIDE}" if content["certificate"].get("scope") else ""
@@ -264,13 +255,15 @@ def estimate(
         lines = labels.certificate_lines(content, charter)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise ProtocolViolation("The server's answers lack what answers of their version have.") from error
-    print_table(
+    common.print_table(
         f"{charter.title}: {charter.nodes:,} participants; ε = {charter.epsilon} for all statistics together",
         ("statistic", "estimate", "± s.e.", "95 % interval"),
         [tuple(map(labels.printable, row)) for row in rows],
     )
     for title, head, cells in matrix_tables(content) if "groups" in content else ():
-        print_table(title, tuple(map(labels.printable, head)), [tuple(map(labels.printable, row)) for row in cells])
+        common.print_table(
+            title, tuple(map(labels.printable, head)), [tuple(map(labels.printable, row)) for row in cells]
+        )
     typer.echo("\n".join(map(labels.printable, lines)))
 
 
@@ -303,7 +296,7 @@ def backup(
     folder: Annotated[Path, typer.Argument(help="Where copies go; only you may read them.", show_default=False)],
     keep: Annotated[int, typer.Option(help="Remove all but the newest so many copies; 0 removes none.")] = 0,
     store: Annotated[Path | None, typer.Option(help="The store's file. Default: store.db in the directory.")] = None,
-    as_json: JsonOption = False,
+    as_json: common.JsonOption = False,
 ) -> None:
     """Copy a campaign's SQLite store while its server runs; copies that hold reports go once these were erased.
 
@@ -318,7 +311,7 @@ def backup(
     made = back_up(store or directory / STORE, folder, read_campaign(directory).charter.identity, keep)
     if as_json:
         paths = {"removed": [str(path) for path in made.removed], "unread": [str(path) for path in made.unread]}
-        print_json("campaign-backup", {"copy": str(made.copy) if made.copy else None, **paths})
+        common.print_json("campaign-backup", {"copy": str(made.copy) if made.copy else None, **paths})
     elif made.copy is not None:
         typer.echo(f"{made.copy}" + (f"; {len(made.removed)} older removed" if made.removed else ""))
     if made.copy is None:
@@ -330,7 +323,7 @@ def backup(
 def flagged(
     directory: labels.DirectoryArgument,
     store: StoreOption = "",
-    as_json: JsonOption = False,
+    as_json: common.JsonOption = False,
 ) -> None:
     """List the reports that hardly any honest participant sends, by name: for the operator, while reports are kept.
 
@@ -358,7 +351,7 @@ def flagged(
     names = campaign.documents.roster
     if as_json:
         listed = [{"name": names[each.participant], **each.as_dict()} for each in found]
-        print_json("campaign-flagged", {"reports": listed})
+        common.print_json("campaign-flagged", {"reports": listed})
     elif not found:
         typer.echo("No report is flagged.")
     else:
@@ -366,7 +359,7 @@ def flagged(
             (str(names[each.participant]), str(each.round), each.what, *map(number, (each.value, each.low, each.high)))
             for each in found
         ]
-        print_table(
+        common.print_table(
             "An honest report is listed at most once in a thousand million times; against honest peers, about so.",
             ("name", "round", "what", "number", "honest from", "to"),
             rows,

@@ -9,13 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from visibility_aware_edge_ldp.commands.campaign_check import (
-    CompareOption,
-    ExportOption,
-    check_lines,
-    exchange,
-    observe,
-)
+from visibility_aware_edge_ldp.commands import campaign_check
 from visibility_aware_edge_ldp.commands.campaign_labels import read_text, too_dear_lines
 from visibility_aware_edge_ldp.commands.campaign_operator import server_status
 from visibility_aware_edge_ldp.commands.common import JsonOption, print_json
@@ -185,8 +179,8 @@ def answer(
 def check(
     campaign: CampaignOption = None,
     home: HomeOption = None,
-    export: ExportOption = None,
-    compare: CompareOption = None,
+    export: campaign_check.ExportOption = None,
+    compare: campaign_check.CompareOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Check that your own report is in the frozen set, unchanged, and that the server says to all what it said before.
@@ -199,11 +193,11 @@ def check(
 
     own = enrolled_home(home)
     found = checks.check(own, campaign, _patient(SHORTLY))
-    same = exchange(own, campaign, export, compare)
+    same = campaign_check.exchange(own, campaign, export, compare)
     if as_json:
         print_json("campaign-check", {"reports": [vars(each) for each in found], "compared": same})
     else:
-        typer.echo("\n".join([*check_lines(found, own, campaign), *([same] if same else [])]))
+        typer.echo("\n".join([*campaign_check.check_lines(found, own, campaign), *([same] if same else [])]))
     standings = {each.standing for each in found}
     if checks.LEFT_OUT in standings:
         raise BadInput("A report of yours was not counted; the server had never acknowledged it.")
@@ -217,7 +211,7 @@ def status(
         typer.Argument(help="A server's address or a campaign's directory. Default: what you answered yourself."),
     ] = None,
     home: HomeOption = None,
-    export: ExportOption = None,
+    export: campaign_check.ExportOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """How a campaign stands, or what you have answered and what that has cost.
@@ -227,7 +221,7 @@ def status(
     if place is not None:
         server_status(place, as_json)
         if export is not None:
-            observe(place, export)
+            campaign_check.observe(place, export)
         return
     if export is not None:
         raise BadInput("Name the server whose statements are to be written, or use `campaign check --export`.")

@@ -7,30 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visibility_aware_edge_ldp.commands.common import (
-    AttributesOption,
-    ColumnsOption,
-    DelimiterOption,
-    GraphArgument,
-    GroupsOption,
-    HeaderOption,
-    JsonOption,
-    PolicyOption,
-    RosterOption,
-    ScopeOption,
-    SeedOption,
-    StatisticsOption,
-    TiesOption,
-    TopOption,
-    open_named,
-    print_json,
-    print_tour,
-    progress_bar,
-    say_need,
-    say_what_was_read,
-    to_type,
-    typed,
-)
+from visibility_aware_edge_ldp.commands import common
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -45,7 +22,7 @@ MOST_TIMES = 6
 
 
 def compare(
-    graph: GraphArgument = None,
+    graph: common.GraphArgument = None,
     epsilons: Annotated[
         str, typer.Option(help="Comma-separated losses per private edge, each by all statistics together.")
     ] = "0.5,1,2,4",
@@ -55,25 +32,25 @@ def compare(
     trust: Annotated[
         str, typer.Option(help="all, or a comma-separated list of position, user, neighbourhood, curator.")
     ] = "all",
-    policy: PolicyOption = "profiles:0.5",
-    scope: ScopeOption = None,
-    attributes: AttributesOption = None,
-    groups: GroupsOption = None,
-    statistics: StatisticsOption = None,
+    policy: common.PolicyOption = "profiles:0.5",
+    scope: common.ScopeOption = None,
+    attributes: common.AttributesOption = None,
+    groups: common.GroupsOption = None,
+    statistics: common.StatisticsOption = None,
     rounds: Annotated[int, typer.Option(help="Position model: 1, or 2 as in the source documents.")] = 1,
-    top: TopOption = None,
-    columns: ColumnsOption = None,
-    header: HeaderOption = None,
-    delimiter: DelimiterOption = None,
-    roster: RosterOption = None,
-    ties: TiesOption = None,
+    top: common.TopOption = None,
+    columns: common.ColumnsOption = None,
+    header: common.HeaderOption = None,
+    delimiter: common.DelimiterOption = None,
+    roster: common.RosterOption = None,
+    ties: common.TiesOption = None,
     output: Annotated[
         Path | None,
         typer.Option(help="Write the report, figures and numbers here, and keep finished trials to go on from."),
     ] = None,
     cores: Annotated[int | None, typer.Option(help="So many trials at a time. Default: one for each core.")] = None,
-    seed: SeedOption = None,
-    as_json: JsonOption = False,
+    seed: common.SeedOption = None,
+    as_json: common.JsonOption = False,
 ) -> None:
     """Compare visibility-aware with uniform privacy, whomever one trusts, at equal loss per edge."""
     from visibility_aware_edge_ldp.compute.threads import usable_cores
@@ -85,7 +62,7 @@ def compare(
 
     models, chosen, losses = trust_models(trust), open_policy(policy), epsilons.split(",")
     table = {"columns": columns, "header": header, "delimiter": delimiter, "roster": roster, "ties": ties}
-    held = open_named(graph, top, as_json, **table)
+    held = common.open_named(graph, top, as_json, **table)
     options = {"rounds": rounds} if rounds != 1 else {}
     if groups is not None:
         held = VisibilityAwareGraph(held).grouped(groups, attributes).whole
@@ -94,9 +71,9 @@ def compare(
         chosen = buy_hubs(VisibilityAwareGraph(held, chosen), seed).inside(scope, attributes).policy
     design = designed(held, chosen, losses, trials, statistics, models, seed, options, MOST_TIMES * trials)
     comparison = _run(design, output, usable_cores() if cores is None else cores, as_json)
-    say_what_was_read(graph, held, as_json)
+    common.say_what_was_read(graph, held, as_json)
     if as_json:
-        print_json("compare", comparison.as_dict())
+        common.print_json("compare", comparison.as_dict())
     else:
         _print(comparison)
     for path in _write(comparison, output)[:3]:
@@ -124,9 +101,9 @@ def _run(design: Design, output: Path | None, cores: int, quiet: bool) -> Compar
         )
     if cells and not quiet:
         octets, seconds, processes = runner.forecast(design, cells, cores)
-        say_need(octets, seconds, processes=processes)
+        common.say_need(octets, seconds, processes=processes)
     try:
-        with progress_bar("collections") as progress:
+        with common.progress_bar("collections") as progress:
             return sharpened(design, checkpoint, Steps(progress, cells), cores)
     except KeyboardInterrupt:
         typer.echo(_stopped(len(checkpoint.trials), checkpoint.path), err=True)
@@ -199,18 +176,18 @@ def _conditions(comparison: Comparison) -> list[str]:
 
 
 def _tour(comparison: Comparison, graph: str | None, given: dict[str, Any], bought: bool, output: Path | None) -> None:
-    one = to_type("estimate", graph, epsilon=f"{comparison.aware[0].epsilon:g}", **given)
-    report = to_type("compare", graph, output="out", **given)
+    one = common.to_type("estimate", graph, epsilon=f"{comparison.aware[0].epsilon:g}", **given)
+    report = common.to_type("compare", graph, output="out", **given)
     plan: dict[str, Any] = {"nodes": comparison.nodes, "edges": comparison.edges}
     # A plan for a scope needs the graph, to see what lies inside; hubs that are still to be chosen it does not know.
     if given["scope"] and not bought:
         plan = {"graph": graph or "facebook"} | {name: text for name, text in given.items() if name != "top"}
-    print_tour(
+    common.print_tour(
         READING,
         {
             one: "one collection, with intervals and its certificate",
             **({} if output else {report: "figures and all numbers, in out/report.html"}),
-            to_type("plan", **plan): "which ε reaches the error that you want",
+            common.to_type("plan", **plan): "which ε reaches the error that you want",
         },
     )
     if output:
@@ -222,4 +199,4 @@ def _write(comparison: Comparison, output: Path | None) -> list[Path]:
         return []
     from visibility_aware_edge_ldp.presentation.result_files import write_results
 
-    return write_results(comparison, output, typed())
+    return write_results(comparison, output, common.typed())

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visibility_aware_edge_ldp.commands.common import (
-    ColumnsOption,
-    JsonOption,
-    RosterOption,
-    TiesOption,
-    print_json,
-    to_type,
-    try_next,
-)
+from visibility_aware_edge_ldp.commands import common
 
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.truth.ego_survey import EgoSurvey
@@ -26,9 +18,9 @@ SHOWN = 12
 
 def ego_survey(
     survey: Annotated[Path, typer.Argument(help="A folder, a ZIP archive or a file of egor or Network Canvas.")],
-    roster: RosterOption = None,
-    columns: ColumnsOption = None,
-    ties: TiesOption = None,
+    roster: common.RosterOption = None,
+    columns: common.ColumnsOption = None,
+    ties: common.TiesOption = None,
     matching: Annotated[
         Path | None, typer.Option(help="Write here, as CSV, what became of every name: for your eyes alone.")
     ] = None,
@@ -36,7 +28,7 @@ def ego_survey(
     friends: Annotated[
         Path | None, typer.Option(help="Write each respondent's friend list for campaign answer to this folder.")
     ] = None,
-    as_json: JsonOption = False,
+    as_json: common.JsonOption = False,
 ) -> None:
     """Match the alters of an ego survey to a roster, and say what did not match."""
     from visibility_aware_edge_ldp.truth.ego_survey import EITHER, read_ego_survey
@@ -51,13 +43,13 @@ def ego_survey(
         found.write_friends(friends)
         written.append(f"{friends} (whose list is in which file: index.json)")
     if as_json:
-        print_json("ego-survey", _counts(found))
+        common.print_json("ego-survey", _counts(found))
         return
     typer.echo("\n".join([*_told(found), f"The graph has {found.graph.m:,} ties.", *_lost(found)]))
     if written:
         typer.echo(f"Wrote {', '.join(written)}. They name private ties: keep them to yourself.")
-    told = to_type("estimate", str(survey), roster=roster, columns=columns, ties=ties)
-    typer.echo("\n".join(try_next({told: "what a private collection among these people would give"}, 2)))
+    told = common.to_type("estimate", str(survey), roster=roster, columns=columns, ties=ties)
+    typer.echo("\n".join(common.try_next({told: "what a private collection among these people would give"}, 2)))
 
 
 def _told(found: EgoSurvey) -> list[str]:

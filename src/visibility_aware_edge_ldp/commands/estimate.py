@@ -9,37 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from visibility_aware_edge_ldp.commands.common import (
-    AttributesOption,
-    BipartiteOption,
-    ColumnsOption,
-    DelimiterOption,
-    DownloadOption,
-    GraphArgument,
-    GroupsOption,
-    HeaderOption,
-    JsonOption,
-    PolicyOption,
-    RestOption,
-    RosterOption,
-    ScopeOption,
-    SeedOption,
-    ShareOption,
-    StatisticsOption,
-    TiesOption,
-    TopOption,
-    about,
-    ending_in_order,
-    estimate_table,
-    open_named,
-    print_json,
-    print_table,
-    progress_bar,
-    say_need,
-    say_what_was_read,
-    to_type,
-    try_next,
-)
+from visibility_aware_edge_ldp.commands import common
 from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION, USER, trust_model
 
 AUTO = "auto"
@@ -59,7 +29,7 @@ LESS_WORK = "With --work 0.1 a tenth of the counting is done, and standard error
 
 
 def estimate(
-    graph: GraphArgument = None,
+    graph: common.GraphArgument = None,
     trust: Annotated[
         str,
         typer.Option(
@@ -70,21 +40,21 @@ def estimate(
     epsilon: Annotated[str, typer.Option(help="Loss per private edge, by all statistics together.")] = "1",
     delta: Annotated[str, typer.Option(help="0 is pure; above 0 a curator draws Laplace noise.")] = "0",
     rounds: Annotated[int, typer.Option(help="1, or 2 as in the source documents.")] = 1,
-    policy: PolicyOption = "nothing",
-    scope: ScopeOption = None,
-    attributes: AttributesOption = None,
-    groups: GroupsOption = None,
-    rest: RestOption = "leave",
-    statistics: StatisticsOption = None,
+    policy: common.PolicyOption = "nothing",
+    scope: common.ScopeOption = None,
+    attributes: common.AttributesOption = None,
+    groups: common.GroupsOption = None,
+    rest: common.RestOption = "leave",
+    statistics: common.StatisticsOption = None,
     estimator: Annotated[str, typer.Option(help="unbiased, or ipw_capped (two rounds).")] = "unbiased",
     dropout: Annotated[str, typer.Option(help="The share of positions, or users, that never answer.")] = "0",
-    top: TopOption = None,
-    columns: ColumnsOption = None,
-    header: HeaderOption = None,
-    delimiter: DelimiterOption = None,
-    bipartite: BipartiteOption = False,
-    roster: RosterOption = None,
-    ties: TiesOption = None,
+    top: common.TopOption = None,
+    columns: common.ColumnsOption = None,
+    header: common.HeaderOption = None,
+    delimiter: common.DelimiterOption = None,
+    bipartite: common.BipartiteOption = False,
+    roster: common.RosterOption = None,
+    ties: common.TiesOption = None,
     weights: Annotated[
         str | None,
         typer.Option(help="Of an ego survey: the egos' column of survey weights; COLUMN,horvitz-thompson: not scaled."),
@@ -96,8 +66,8 @@ def estimate(
     clip: Annotated[
         str, typer.Option(help="User triangles: smooth, or double (Imola et al. 2022, to compare; needs --delta).")
     ] = "smooth",
-    share: ShareOption = "1",
-    download: DownloadOption = None,
+    share: common.ShareOption = "1",
+    download: common.DownloadOption = None,
     reporters: Annotated[
         str, typer.Option(help="Neighbourhood: auto, hubs, plain hubs, users, or cap:50 (document 004's hard cap).")
     ] = "auto",
@@ -122,8 +92,8 @@ def estimate(
     brief: Annotated[bool, typer.Option("--brief", help="Print the numbers and the promise, nothing else.")] = False,
     certificate: Annotated[bool, typer.Option("--certificate", help="Print all of the certificate.")] = False,
     output: Annotated[Path | None, typer.Option(help="Write numbers and certificate to this folder.")] = None,
-    seed: SeedOption = None,
-    as_json: JsonOption = False,
+    seed: common.SeedOption = None,
+    as_json: common.JsonOption = False,
 ) -> None:
     """Simulate all clients on a graph you hold; print estimates, intervals and what is promised."""
     from visibility_aware_edge_ldp.presentation.group_files import list_tables, matrix_tables
@@ -132,7 +102,7 @@ def estimate(
 
     table = {"columns": columns, "header": header, "delimiter": delimiter, "bipartite": bipartite or None}
     survey = {"roster": roster, "ties": ties, "weights": weights}
-    held = open_named(graph, top, as_json, **table, **survey)
+    held = common.open_named(graph, top, as_json, **table, **survey)
     world = _world(held, policy, seed, groups, scope, attributes)
     absent = float(parse_share(dropout, "dropout"))
     options: dict[str, Any] = {
@@ -150,21 +120,21 @@ def estimate(
             world, trust, epsilon, statistics, delta=delta, dropout=absent, engine=engine, seed=seed,
             progress=progress, **options,
         )  # fmt: skip
-    say_what_was_read(graph, held, as_json)
+    common.say_what_was_read(graph, held, as_json)
     _say_why([*why, *_pure(delta, answers)], as_json)
     least = _least_errors(world, answers, trust, epsilon, rounds, dropout) if bounds else None
-    found = {"graph": about(world.graph), **answers.as_dict()}
+    found = {"graph": common.about(world.graph), **answers.as_dict()}
     truths = _true_values(world, answers, found) if truth else {}
     if least is not None:
         found["lower_bounds"] = [dict(zip(least[0], row, strict=True)) for row in least[1]]
     written = _write(found, answers, output)
     if as_json:
-        print_json("estimate", found)
+        common.print_json("estimate", found)
         return
     title = f"{world.graph.source}: {world.graph.size}; ε = {epsilon} for {_of_what(hide)}"
-    print_table(title, *estimate_table(answers, truths))
+    common.print_table(title, *common.estimate_table(answers, truths))
     for each in (*matrix_tables(found), *list_tables(found)):
-        print_table(*each)
+        common.print_table(*each)
     _print_least(least)
     central = not brief and local and not trust_model(trust).local
     lines = [
@@ -175,7 +145,7 @@ def estimate(
     ]
     given = {"top": top, "scope": scope, "groups": groups, "attributes": attributes, **survey}
     steps = {} if brief else _next_steps(trust, graph, policy, epsilon, given, bipartite)
-    typer.echo("\n".join([*lines, *try_next(steps, MOST_LINES - len(lines))]))
+    typer.echo("\n".join([*lines, *common.try_next(steps, MOST_LINES - len(lines))]))
 
 
 def _say_why(lines: list[str], quiet: bool) -> None:
@@ -187,7 +157,7 @@ def _say_why(lines: list[str], quiet: bool) -> None:
 def _print_least(least: Any) -> None:
     """Print the lower bounds, if they were asked for, and what they hold for."""
     if least is not None:
-        print_table("The least possible standard errors", least[0], least[1])
+        common.print_table("The least possible standard errors", least[0], least[1])
         typer.echo("\n".join(least[2]))
 
 
@@ -268,14 +238,14 @@ def _forecast(
     asked = statistics_for(world, trust, statistics)
     run = Run(world, trust, asked, rounds, dropout, estimator, hide, work, engine, checkpoint)
     run.refuse_too_large()
-    with ending_in_order() if run.strategy == FILED else nullcontext():
+    with common.ending_in_order() if run.strategy == FILED else nullcontext():
         if quiet or not is_large(run):
             yield None
             return
         found = forecast(run)
         hint = LESS_WORK if found.counting > MINUTE and work is None else ""
-        say_need(run.need.octets, found.seconds, hint, disk=run.disk if run.strategy == FILED else 0)
-        with progress_bar("answers and counting", counted=False) as progress:
+        common.say_need(run.need.octets, found.seconds, hint, disk=run.disk if run.strategy == FILED else 0)
+        with common.progress_bar("answers and counting", counted=False) as progress:
             yield Phases(progress, found.phases)
 
 
@@ -287,7 +257,7 @@ def _answering(world: Any, quiet: bool) -> Iterator[Any]:
     if quiet or world.graph.n < MANY_USERS:
         yield None
         return
-    with progress_bar("first answers and sums", counted=False) as progress:
+    with common.progress_bar("first answers and sums", counted=False) as progress:
         yield Phases(progress, {"answers": 1.0, "rows": 0.3})
 
 
@@ -295,24 +265,30 @@ def _next_steps(
     trust: str, graph: str | None, policy: str, epsilon: str, part: Mapping[str, Any], bipartite: bool
 ) -> dict[str, str]:
     if Path(graph or "").is_dir() or part["roster"]:  # an ego survey, which not every command reads
-        told = to_type("compare", graph, trials=3, output="out", roster=part["roster"], ties=part["ties"])
+        told = common.to_type("compare", graph, trials=3, output="out", roster=part["roster"], ties=part["ties"])
         return {} if part["weights"] else {told: "whether it helps that some lists are public"}
     top, beyond = part["top"], " of the whole graph" if part["scope"] else ""
     other, why = (USER, "users hold their lists") if trust == POSITION.name else (POSITION, "a reporter holds one bit")
     guarded = {"policy": None if policy == "nothing" else policy}
-    again = partial(to_type, "estimate", graph, epsilon=None if epsilon == "1" else epsilon, **part)
+    again = partial(common.to_type, "estimate", graph, epsilon=None if epsilon == "1" else epsilon, **part)
     if bipartite:
-        again = partial(to_type, "estimate", graph, "--bipartite", epsilon=None if epsilon == "1" else epsilon, **part)
+        again = partial(
+            common.to_type, "estimate", graph, "--bipartite", epsilon=None if epsilon == "1" else epsilon, **part
+        )
         held = "people hold their lists of places" if other is USER else why
         return {
             again(trust=other.name, **guarded): f"nobody is trusted, and {held}",
             again(trust=USER.name, statistics="edges,people_degrees", **guarded): "what people's counts alone tell",
         }
     public = again(trust=None if trust == POSITION.name else trust, policy="profiles:0.5")
-    released = to_type("publish", graph, budget="budget.ledger", total=5, release="release.json", top=top, **guarded)
+    released = common.to_type(
+        "publish", graph, budget="budget.ledger", total=5, release="release.json", top=top, **guarded
+    )
     return {
         **({released: f"intervals{beyond} that may leave the centre"} if trust == CURATOR.name else {}),
-        to_type("compare", graph, trials=3, top=top, output="out", **guarded): f"all trust models; a report{beyond}",
+        common.to_type(
+            "compare", graph, trials=3, top=top, output="out", **guarded
+        ): f"all trust models; a report{beyond}",
         **({} if guarded["policy"] else {public: "if half of the users had public friend lists"}),
         **({} if part["groups"] else {again(trust=other.name, **guarded): f"nobody is trusted, and {why}"}),
     }

@@ -5,25 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
-from visibility_aware_edge_ldp.commands.common import (
-    ColumnsOption,
-    DelimiterOption,
-    GraphArgument,
-    HeaderOption,
-    JsonOption,
-    PolicyOption,
-    StatisticsOption,
-    TopOption,
-    open_named,
-    print_json,
-    print_table,
-    say_what_was_read,
-)
+from visibility_aware_edge_ldp.commands import common
 from visibility_aware_edge_ldp.errors import BadInput
 
 
 def publish(
-    graph: GraphArgument = None,
+    graph: common.GraphArgument = None,
     budget: Annotated[
         Path | None, typer.Option(help="The centre's budget, a private file: one for each graph, never an old copy.")
     ] = None,
@@ -34,14 +21,14 @@ def publish(
         str | None, typer.Option(help="For a new budget: the ε that an edge may ever lose by all releases.")
     ] = None,
     total_delta: Annotated[str | None, typer.Option(help="For a new budget: the same of δ. Default: 0.")] = None,
-    policy: PolicyOption = "nothing",
-    statistics: StatisticsOption = None,
-    top: TopOption = None,
-    columns: ColumnsOption = None,
-    header: HeaderOption = None,
-    delimiter: DelimiterOption = None,
+    policy: common.PolicyOption = "nothing",
+    statistics: common.StatisticsOption = None,
+    top: common.TopOption = None,
+    columns: common.ColumnsOption = None,
+    header: common.HeaderOption = None,
+    delimiter: common.DelimiterOption = None,
     status: Annotated[bool, typer.Option("--status", help="Only show what the budget says.")] = False,
-    as_json: JsonOption = False,
+    as_json: common.JsonOption = False,
 ) -> None:
     """Answer as a trusted centre, charge a budget, and write estimates with intervals that may be published."""
     from visibility_aware_edge_ldp.simulation import publishing
@@ -54,16 +41,18 @@ def publish(
         return
     if release is None:
         raise BadInput("Say where the release is to be written with --release, such as release.json.")
-    held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
+    held = common.open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
     made = publishing.publish(
         held, release, budget, epsilon, statistics, delta=delta, total=total, total_delta=total_delta,
         policy=open_policy(policy),
     )  # fmt: skip
-    say_what_was_read(graph, held, as_json)
+    common.say_what_was_read(graph, held, as_json)
     if as_json:
-        print_json("publish", {"release": made.document, "repeated": made.repeated, "budget": _budget(made.spending)})
+        common.print_json(
+            "publish", {"release": made.document, "repeated": made.repeated, "budget": _budget(made.spending)}
+        )
         return
-    print_table(
+    common.print_table(
         f"Released: {held.n:,} nodes; ε = {epsilon} for all statistics together",
         ("statistic", "estimate", "± s.e.", "95 % interval"),
         [_row(name, found) for name, found in made.document["estimates"].items()],
@@ -93,7 +82,7 @@ def _left(spending: Any) -> str:
 def _show(spending: Any, budget: Path, as_json: bool) -> None:
     """What a budget says: all that was reserved, and what is left."""
     if as_json:
-        print_json("publish", {"release": None, "repeated": False, "budget": _budget(spending)})
+        common.print_json("publish", {"release": None, "repeated": False, "budget": _budget(spending)})
         return
     rows = [
         (
@@ -102,7 +91,7 @@ def _show(spending: Any, budget: Path, as_json: bool) -> None:
         )
         for each in spending.charges
     ]  # fmt: skip
-    print_table(str(budget), ("statistic", "ε", "δ", "release"), rows)
+    common.print_table(str(budget), ("statistic", "ε", "δ", "release"), rows)
     typer.echo(_left(spending))
 
 

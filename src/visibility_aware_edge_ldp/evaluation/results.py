@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.answers import number
-from visibility_aware_edge_ldp.evaluation.expected_errors import (
-    STANDARD_ERROR,
-    TRIALS,
-    Expected,
-    Measured,
-    clear,
-    deviate,
-)
+from visibility_aware_edge_ldp.evaluation import expected_errors
 from visibility_aware_edge_ldp.evaluation.gains import Gain, Split, helps, reached_words
 from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.trust import TRUSTS
@@ -50,15 +43,17 @@ class TrialRow:
     trials: int
     seconds: float
     trust: str = "position"
-    expected: Expected | None = None
+    expected: expected_errors.Expected | None = None
     chi_square: float = math.nan
     errors: tuple[float, ...] = ()
-    one: Measured | None = None
+    one: expected_errors.Measured | None = None
 
     @property
-    def figure(self) -> Expected:
+    def figure(self) -> expected_errors.Expected:
         """The expected error; the mean of the observed ones where nothing better is known."""
-        return self.expected or Expected(self.mean_relative_error, self.error_uncertainty, TRIALS)
+        return self.expected or expected_errors.Expected(
+            self.mean_relative_error, self.error_uncertainty, expected_errors.TRIALS
+        )
 
     @property
     def error(self) -> float:
@@ -68,14 +63,17 @@ class TrialRow:
     @property
     def is_consistent(self) -> bool:
         """Whether the errors are of the size that the standard errors say, as far as so few can tell."""
-        sure = self.figure.basis == STANDARD_ERROR and abs(deviate(self.chi_square, self.trials)) > SURELY
+        sure = (
+            self.figure.basis == expected_errors.STANDARD_ERROR
+            and abs(expected_errors.deviate(self.chi_square, self.trials)) > SURELY
+        )
         return not sure
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON and CSV; the trust model first."""
         mine = ("expected", "errors", "one")
         plain = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in mine}
-        first = self.one or Measured(self.mean_estimate, math.nan, math.nan)
+        first = self.one or expected_errors.Measured(self.mean_estimate, math.nan, math.nan)
         return {
             "trust": self.trust,
             **plain,
@@ -94,7 +92,7 @@ class TrialRow:
         error, doubt = self.error, self.figure.uncertainty
         if not (error and math.isfinite(error) and math.isfinite(doubt)):
             return (error, error) if not doubt else (math.nan, math.nan)
-        reach = math.exp(clear(max(self.trials - 1, 1)) * doubt / error)
+        reach = math.exp(expected_errors.clear(max(self.trials - 1, 1)) * doubt / error)
         return error / reach, error * reach
 
 

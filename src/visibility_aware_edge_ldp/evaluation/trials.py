@@ -10,13 +10,7 @@ import numpy as np
 from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.evaluation.expected_errors import (
-    Expected,
-    Measured,
-    chi_square,
-    expected_error,
-    measured,
-)
+from visibility_aware_edge_ldp.evaluation import expected_errors
 from visibility_aware_edge_ldp.evaluation.lower_bounds import OPTIMAL, LowerBound, least_here, least_on_the_hardest
 from visibility_aware_edge_ldp.evaluation.results import Evaluation, Progress, TrialRow
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
@@ -72,7 +66,7 @@ def evaluate(
             label = None if seed is None else f"{seed} epsilon {epsilon} trial {trial}"
             spent = world.policy.left_of(epsilon)
             found = estimate(world, trust, spent, wanted, seed=label, **options)
-            runs.append(measured(trust, found, in_shape(truths, found)))
+            runs.append(expected_errors.measured(trust, found, in_shape(truths, found)))
             seconds.append(time.perf_counter() - started)
             if progress is not None:
                 progress(1)
@@ -84,9 +78,9 @@ def summaries(
     trust: str,
     epsilon: float,
     truths: Mapping[str, Any],
-    runs: Sequence[Mapping[str, Measured]],
+    runs: Sequence[Mapping[str, expected_errors.Measured]],
     seconds: float,
-    known: Mapping[str, Expected] | None = None,
+    known: Mapping[str, expected_errors.Expected] | None = None,
 ) -> list[TrialRow]:
     """One row for each statistic, over all trials that measured it.
 
@@ -100,9 +94,9 @@ def _summary(
     epsilon: float,
     name: str,
     truths: Mapping[str, Any],
-    runs: Sequence[Mapping[str, Measured]],
+    runs: Sequence[Mapping[str, expected_errors.Measured]],
     seconds: float,
-    known: Expected | None,
+    known: expected_errors.Expected | None,
 ) -> TrialRow:
     runs, truth, beside = [run for run in runs if name in run], truths[name], DENOMINATORS.get(name)
     found = [run[name] for run in runs]
@@ -113,7 +107,7 @@ def _summary(
     divided = None
     if beside is not None and beside in truths:
         divided = np.array([run[beside].value - truths[beside] for run in runs])
-    expected = known or expected_error(found, aim, divided)
+    expected = known or expected_errors.expected_error(found, aim, divided)
     return TrialRow(
         epsilon,
         name,
@@ -127,7 +121,7 @@ def _summary(
         seconds,
         trust,
         expected,
-        chi_square(found, aim),
+        expected_errors.chi_square(found, aim),
         tuple(map(float, errors)),
         found[0],
     )

@@ -9,49 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from visibility_aware_edge_ldp import __version__
+from visibility_aware_edge_ldp.evaluation import expected_errors, results
 from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM
-from visibility_aware_edge_ldp.evaluation.expected_errors import (
-    EXACT_LAW,
-    STANDARD_ERROR,
-    TRIALS,
-    TRIALS_AND_LAW,
-    Measured,
-    relative_error,
-)
 from visibility_aware_edge_ldp.evaluation.gains import QUESTION, SAME, Gain, decisive
-from visibility_aware_edge_ldp.evaluation.results import (
-    AWARE,
-    UNIFORM,
-    Comparison,
-    DrawnHistogram,
-    DrawnMatrix,
-    TrialRow,
-)
-from visibility_aware_edge_ldp.presentation.comparison_figures import (
-    Series,
-    crosses_all,
-    error_panels,
-    gain_panels,
-    gains_by_statistic,
-    histogram_panels,
-    is_alone,
-    left_out,
-    middle_epsilon,
-    series_of,
-    statistic_panels,
-)
+from visibility_aware_edge_ldp.presentation import comparison_figures, labels
 from visibility_aware_edge_ldp.presentation.drawing import Panel, attributes, beside, on_its_own
 from visibility_aware_edge_ldp.presentation.files import filled, script_hash
-from visibility_aware_edge_ldp.presentation.labels import (
-    COLOURS,
-    DASH,
-    MARKER_PATHS,
-    THEME,
-    factor,
-    label,
-    percent,
-    value,
-)
 from visibility_aware_edge_ldp.presentation.lever_figures import LEVER_THEME, described_levers
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.public.visibility import Multipliers, Visibility, times_epsilon
@@ -60,80 +23,85 @@ from visibility_aware_edge_ldp.tabular import ShadedCell, shaded_matrix
 TEMPLATE, SCRIPT = "report.html.j2", "report.js"
 SYNTHETIC = "(synthetic)"
 HEADLINE = (5.4, 3.3)
-BASES = {STANDARD_ERROR: "standard errors", EXACT_LAW: "exact law", TRIALS: "trials", TRIALS_AND_LAW: "trials and law"}
+BASES = {
+    expected_errors.STANDARD_ERROR: "standard errors",
+    expected_errors.EXACT_LAW: "exact law",
+    expected_errors.TRIALS: "trials",
+    expected_errors.TRIALS_AND_LAW: "trials and law",
+}
 # Standard errors below this part of their figure are what rounding leaves.
 ROUNDING = 1e-9
 
 
-def describe(statistic: str, series: Series) -> str:
+def describe(statistic: str, series: comparison_figures.Series) -> str:
     """A panel in words, for those who do not see it."""
     models = dict.fromkeys(trust for trust, _ in series)
     lines = (f"{trust}: {_points(series, trust)}" if len(models) > 1 else _points(series, trust) for trust in models)
-    return f"Expected relative error of {label(statistic)} against ε: {'. '.join(lines)}."
+    return f"Expected relative error of {labels.label(statistic)} against ε: {'. '.join(lines)}."
 
 
-def _points(series: Series, trust: str) -> str:
+def _points(series: comparison_figures.Series, trust: str) -> str:
     return "; ".join(
-        f"at ε = {u.epsilon:g}, {UNIFORM} {percent(u.error)}, {AWARE} {percent(a.error)}"
-        for u, a in zip(series[trust, UNIFORM], series[trust, AWARE], strict=True)
+        f"at ε = {u.epsilon:g}, {results.UNIFORM} {labels.percent(u.error)}, {results.AWARE} {labels.percent(a.error)}"
+        for u, a in zip(series[trust, results.UNIFORM], series[trust, results.AWARE], strict=True)
     )
 
 
 def describe_gains(statistic: str, gains: Sequence[Gain]) -> str:
     """How many times smaller the error is, for each model and epsilon."""
-    points = (f"{g.aware.trust} at ε = {g.aware.epsilon:g}, {factor(g.factor, g.factor)}" for g in gains)
-    return f"Gain from visibility for {label(statistic)} against ε: {'; '.join(points)}."
+    points = (f"{g.aware.trust} at ε = {g.aware.epsilon:g}, {labels.factor(g.factor, g.factor)}" for g in gains)
+    return f"Gain from visibility for {labels.label(statistic)} against ε: {'; '.join(points)}."
 
 
-def describe_statistics(comparison: Comparison, epsilon: float) -> str:
+def describe_statistics(comparison: results.Comparison, epsilon: float) -> str:
     """All errors at one epsilon."""
     points = (
-        f"{gain.aware.trust}, {label(gain.aware.statistic)}: {UNIFORM} {percent(gain.uniform.error)}, "
-        f"{AWARE} {percent(gain.aware.error)}"
+        f"{gain.aware.trust}, {labels.label(gain.aware.statistic)}: {results.UNIFORM} "
+        f"{labels.percent(gain.uniform.error)}, {results.AWARE} {labels.percent(gain.aware.error)}"
         for gain in comparison.gains
         if gain.aware.epsilon == epsilon
     )
     return f"Expected relative error by statistic at ε = {epsilon:g}. {'; '.join(points)}."
 
 
-def describe_histogram(found: DrawnHistogram) -> str:
+def describe_histogram(found: results.DrawnHistogram) -> str:
     """How far the drawn bins are from the true ones."""
-    off = percent(relative_error(found.drawn.nodes, found.truth))
+    off = labels.percent(expected_errors.relative_error(found.drawn.nodes, found.truth))
     return (
         f"Degree histogram, {found.trust}, {found.policy}, at ε = {found.epsilon:g}, in {len(found.drawn.bins)} bins: "
         f"estimated and true numbers of nodes differ by {off} of all nodes in all."
     )
 
 
-def page(comparison: Comparison, command: str, audit: Mapping[str, Any] | None = None) -> str:
+def page(comparison: results.Comparison, command: str, audit: Mapping[str, Any] | None = None) -> str:
     """The report as HTML; every text that comes from outside is escaped."""
     script = (Path(__file__).parent / SCRIPT).read_text(encoding="utf-8")
     told = {"script": script, "script_hash": script_hash(script), "command": command, "audit": audit}
     return filled(TEMPLATE, **content(comparison), **told)
 
 
-def content(comparison: Comparison) -> dict[str, Any]:
+def content(comparison: results.Comparison) -> dict[str, Any]:
     """All that the template is filled with."""
-    every = series_of(comparison)
+    every = comparison_figures.series_of(comparison)
     return {
         "c": comparison,
         "version": __version__,
         "synthetic": SYNTHETIC in comparison.graph,
-        "alone": is_alone(comparison),
+        "alone": comparison_figures.is_alone(comparison),
         "models": models(comparison),
-        "statistics": [label(name) for name in every],
-        "choices": [(name, label(name)) for name in every],
+        "statistics": [labels.label(name) for name in every],
+        "choices": [(name, labels.label(name)) for name in every],
         "histogram": HISTOGRAM in every,
         "epsilons": [f"{epsilon:g}" for epsilon in _epsilons(comparison)],
         "classes": classes(comparison),
         "positions": sum(comparison.positions.values()),
-        "public_share": percent(_share(comparison, "PUBLIC")),
+        "public_share": labels.percent(_share(comparison, "PUBLIC")),
         "friend_visible": comparison.positions.get("FRIEND_VISIBLE", 0) > 0,
         "private_loss": times_epsilon(comparison.multipliers.private),
         "friend_loss": times_epsilon(comparison.multipliers.friend_visible),
         "times": times(comparison.multipliers),
-        "some_left_out": any(left_out(series) for series in every.values()),
-        "hundred": any(crosses_all(series) for series in every.values()),
+        "some_left_out": any(comparison_figures.left_out(series) for series in every.values()),
+        "hundred": any(comparison_figures.crosses_all(series) for series in every.values()),
         "groups": groups(comparison),
         "question": QUESTION,
         "verdict": [text.removeprefix(QUESTION).strip() for text in comparison.verdict],
@@ -142,21 +110,29 @@ def content(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def drawings(comparison: Comparison) -> dict[str, Any]:
+def drawings(comparison: results.Comparison) -> dict[str, Any]:
     """Every figure with its words, and what it is about."""
-    every, errors, gains = series_of(comparison), error_panels(comparison), gain_panels(comparison)
-    degrees = zip(histogram_panels(comparison), comparison.histograms, strict=True)
-    middle = middle_epsilon(comparison)
+    every, errors, gains = (
+        comparison_figures.series_of(comparison),
+        comparison_figures.error_panels(comparison),
+        comparison_figures.gain_panels(comparison),
+    )
+    degrees = zip(comparison_figures.histogram_panels(comparison), comparison.histograms, strict=True)
+    middle = comparison_figures.middle_epsilon(comparison)
     return {
         "figures": [
-            _shown(errors[name], f"Error of {label(name)}", describe(name, own), statistic=name, trust=_names(own))
+            _shown(
+                errors[name], f"Error of {labels.label(name)}", describe(name, own), statistic=name, trust=_names(own)
+            )
             for name, own in every.items()
         ],
         "gain_figures": [
             _shown(
                 panel, f"Gain of {panel.title}", describe_gains(name, own), statistic=name, trust=_names(every[name])
             )
-            for (name, own), panel in zip(gains_by_statistic(comparison).items(), gains.values(), strict=True)
+            for (name, own), panel in zip(
+                comparison_figures.gains_by_statistic(comparison).items(), gains.values(), strict=True
+            )
         ],
         "lever_figures": [
             _shown(panel, title, words, trust=trust)
@@ -165,7 +141,7 @@ def drawings(comparison: Comparison) -> dict[str, Any]:
         "levers": LEVER_THEME,
         "statistic_figures": [
             _shown(panel, f"Errors at {panel.title}", describe_statistics(comparison, each), epsilon=f"{each:g}")
-            for each, panel in statistic_panels(comparison).items()
+            for each, panel in comparison_figures.statistic_panels(comparison).items()
         ],
         "degree_figures": [
             _shown(panel, panel.title, describe_histogram(found), **_about(found)) for panel, found in degrees
@@ -178,13 +154,14 @@ def drawings(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def matrix_table(found: DrawnMatrix) -> dict[str, Any]:
+def matrix_table(found: results.DrawnMatrix) -> dict[str, Any]:
     """A mixing or contact matrix as texts: in each cell its value, interval and true value, and how dark it is."""
     drawn = found.drawn
     groups, rows = shaded_matrix(drawn.pairs, drawn.values, drawn.lows, drawn.highs)
     _, true = shaded_matrix(drawn.pairs, found.truth, found.truth, found.truth)
+    what = labels.label(found.statistic).capitalize()
     return {
-        "title": f"{label(found.statistic).capitalize()}, {found.trust.upper()}, {found.policy}, ε = {found.epsilon:g}",
+        "title": f"{what}, {found.trust.upper()}, {found.policy}, ε = {found.epsilon:g}",
         "about": attributes({name: getattr(found, name) for name in ("trust", "statistic")}),
         "groups": groups,
         "rows": [
@@ -196,24 +173,24 @@ def matrix_table(found: DrawnMatrix) -> dict[str, Any]:
 
 def _matrix_cell(cell: ShadedCell, known: ShadedCell) -> dict[str, Any]:
     told, low, high, truth = (
-        value(math.nan if each is None else each) for each in (cell.value, cell.low, cell.high, known.value)
+        labels.value(math.nan if each is None else each) for each in (cell.value, cell.low, cell.high, known.value)
     )
     return {"value": told, "interval": f"{low} to {high}", "truth": truth, "shade": cell.shade}
 
 
-def _headline(comparison: Comparison) -> dict[str, str]:
+def _headline(comparison: results.Comparison) -> dict[str, str]:
     """The one chart of the first screen: the statistic that the verdict is about."""
-    every, name = series_of(comparison), decisive(comparison.aware)
-    panel = replace(error_panels(comparison)[name], size=HEADLINE)
-    return _shown(panel, f"Error of {label(name)}, in short", f"In short. {describe(name, every[name])}")
+    every, name = comparison_figures.series_of(comparison), decisive(comparison.aware)
+    panel = replace(comparison_figures.error_panels(comparison)[name], size=HEADLINE)
+    return _shown(panel, f"Error of {labels.label(name)}, in short", f"In short. {describe(name, every[name])}")
 
 
-def short_rows(comparison: Comparison) -> list[dict[str, Any]]:
+def short_rows(comparison: results.Comparison) -> list[dict[str, Any]]:
     """Statistics by trust models at one epsilon: the error with visibility, and the gain."""
-    middle = middle_epsilon(comparison)
+    middle = comparison_figures.middle_epsilon(comparison)
     found = {(g.aware.statistic, g.aware.trust): g for g in comparison.gains if g.aware.epsilon == middle}
     return [
-        {"statistic": label(name), "cells": [_short(found.get((name, trust))) for trust in comparison.models]}
+        {"statistic": labels.label(name), "cells": [_short(found.get((name, trust))) for trust in comparison.models]}
         for name in dict.fromkeys(row.statistic for row in comparison.aware)
     ]
 
@@ -221,11 +198,11 @@ def short_rows(comparison: Comparison) -> list[dict[str, Any]]:
 def _short(gain: Gain | None) -> dict[str, str]:
     if gain is None:
         return {"error": "", "gain": "", "verdict": ""}
-    shown = f"{factor(gain.factor, gain.factor)}×" if gain.verdict == SAME else gain.words
-    return {"error": percent(gain.aware.error), "gain": shown, "verdict": gain.verdict}
+    shown = f"{labels.factor(gain.factor, gain.factor)}×" if gain.verdict == SAME else gain.words
+    return {"error": labels.percent(gain.aware.error), "gain": shown, "verdict": gain.verdict}
 
 
-def _about(found: DrawnHistogram) -> dict[str, str]:
+def _about(found: results.DrawnHistogram) -> dict[str, str]:
     return {"statistic": HISTOGRAM, "trust": found.trust, "epsilon": f"{found.epsilon:g}"}
 
 
@@ -245,10 +222,10 @@ def _names(series: Iterable[tuple[str, str]]) -> str:
     return " ".join(dict.fromkeys(trust for trust, _ in series))
 
 
-def models(comparison: Comparison) -> list[dict[str, str]]:
+def models(comparison: results.Comparison) -> list[dict[str, str]]:
     """The trust models: whom one trusts, how epsilon is spent, and which statistics are answered."""
     asked = {
-        trust: ", ".join(dict.fromkeys(label(row.statistic) for row in comparison.aware if row.trust == trust))
+        trust: ", ".join(dict.fromkeys(labels.label(row.statistic) for row in comparison.aware if row.trust == trust))
         for trust in comparison.models
     }
     return [
@@ -258,22 +235,22 @@ def models(comparison: Comparison) -> list[dict[str, str]]:
             "words": TRUSTS[trust].promise,
             "note": TRUSTS[trust].spending,
             "asked": asked[trust],
-            "colour": THEME[COLOURS[trust]],
-            "mark": MARKER_PATHS[trust],
+            "colour": labels.THEME[labels.COLOURS[trust]],
+            "mark": labels.MARKER_PATHS[trust],
         }
         for trust in comparison.models
     ]
 
 
-def classes(comparison: Comparison) -> list[dict[str, Any]]:
+def classes(comparison: results.Comparison) -> list[dict[str, Any]]:
     """For each class of positions: how many there are, and the loss of one edge at each epsilon."""
     return [
         {
             "name": name,
             "count": f"{size:,}",
-            "share": percent(_share(comparison, name)),
+            "share": labels.percent(_share(comparison, name)),
             "promise": f"at most {times_epsilon(loss)}" if loss else "not protected",
-            "losses": [f"{float(loss) * epsilon:g}" if loss else DASH for epsilon in _epsilons(comparison)],
+            "losses": [f"{float(loss) * epsilon:g}" if loss else labels.DASH for epsilon in _epsilons(comparison)],
         }
         for name, size in comparison.positions.items()
         for loss in [comparison.multipliers.of(Visibility.of(name))]
@@ -288,7 +265,7 @@ def times(multipliers: Multipliers) -> str:
     return "twice" if ratio == 2 else f"{float(ratio):g} times"
 
 
-def groups(comparison: Comparison) -> list[tuple[str, list[dict[str, Any]]]]:
+def groups(comparison: results.Comparison) -> list[tuple[str, list[dict[str, Any]]]]:
     """The table's rows, by trust model and epsilon."""
     ordered = groupby(comparison.gains, key=lambda gain: (gain.aware.trust, gain.aware.epsilon))
     return [
@@ -301,33 +278,33 @@ def table_row(gain: Gain) -> dict[str, Any]:
     row = gain.aware
     return {
         "about": attributes({"trust": row.trust, "epsilon": f"{row.epsilon:g}", "statistic": row.statistic}),
-        "statistic": label(row.statistic),
-        "truth": value(row.truth),
+        "statistic": labels.label(row.statistic),
+        "truth": labels.value(row.truth),
         "sides": [_side(gain.uniform), _side(row)],
         "gain": gain.words,
-        "gain_spread": factor(gain.uncertainty, gain.factor) if math.isfinite(gain.uncertainty) else "",
+        "gain_spread": labels.factor(gain.uncertainty, gain.factor) if math.isfinite(gain.uncertainty) else "",
         "verdict": gain.verdict,
     }
 
 
-def _side(row: TrialRow) -> dict[str, Any]:
-    one, doubt = row.one or Measured(math.nan, math.nan, math.nan), row.figure.uncertainty
+def _side(row: results.TrialRow) -> dict[str, Any]:
+    one, doubt = row.one or expected_errors.Measured(math.nan, math.nan, math.nan), row.figure.uncertainty
     return {
-        "estimate": value(one.value),
-        "interval": [value(end) for end in (one.low, one.high)] if math.isfinite(one.low + one.high) else [],
-        "error": percent(row.error),
-        "error_spread": percent(doubt) if doubt > ROUNDING * row.error else "",
+        "estimate": labels.value(one.value),
+        "interval": [labels.value(end) for end in (one.low, one.high)] if math.isfinite(one.low + one.high) else [],
+        "error": labels.percent(row.error),
+        "error_spread": labels.percent(doubt) if doubt > ROUNDING * row.error else "",
         "basis": BASES[row.figure.basis],
-        "coverage": DASH if math.isnan(row.coverage) else f"{row.coverage:.0%}",
-        "observed": percent(row.mean_relative_error),
+        "coverage": labels.DASH if math.isnan(row.coverage) else f"{row.coverage:.0%}",
+        "observed": labels.percent(row.mean_relative_error),
         "consistent": row.is_consistent,
     }
 
 
-def _epsilons(comparison: Comparison) -> list[float]:
+def _epsilons(comparison: results.Comparison) -> list[float]:
     return list(dict.fromkeys(row.epsilon for row in comparison.aware))
 
 
-def _share(comparison: Comparison, name: str) -> float:
+def _share(comparison: results.Comparison, name: str) -> float:
     total = sum(comparison.positions.values())
     return comparison.positions.get(name, 0) / total if total else math.nan

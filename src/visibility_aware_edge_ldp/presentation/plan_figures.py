@@ -9,13 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from visibility_aware_edge_ldp.presentation.drawing import (
-    matplotlib_figure,
-    percent_label,
-    percent_ticks,
-    png_of,
-    svg_of,
-)
+from visibility_aware_edge_ldp.presentation import drawing
 from visibility_aware_edge_ldp.presentation.labels import BLUE, COLOURS, FAINT, GREEN, MARKERS, VERMILION
 from visibility_aware_edge_ldp.public.statistic import statistic
 
@@ -44,7 +38,7 @@ HARDEST = "position, user: least of any, hardest graph of this size"
 
 def figure_files(plan: Plan, rows: Sequence[Publicity] = ()) -> Files:
     """error.svg and error.png; public.svg and public.png where the effect of publicity is given."""
-    with matplotlib_figure() as figure_class:
+    with drawing.matplotlib_figure() as figure_class:
         files = _saved("error", _errors(figure_class, plan))
         return files | (_saved("public", _publicity(figure_class, rows)) if rows else {})
 
@@ -108,8 +102,8 @@ def _axes(axes: Any, losses: Sequence[float]) -> None:
     sizes = [y for line in axes.get_lines() for y in line.get_ydata() if y > 0]
     low, high = min(sizes) / 1.5, max(sizes) * 1.5
     axes.set_ylim(low, high)
-    ticks = percent_ticks(low, high)
-    axes.set_yticks(ticks, [percent_label(tick) for tick in ticks])
+    ticks = drawing.percent_ticks(low, high)
+    axes.set_yticks(ticks, [drawing.percent_label(tick) for tick in ticks])
 
 
 def _publicity(figure_class: Any, rows: Sequence[Publicity]) -> Any:
@@ -127,8 +121,8 @@ def _publicity(figure_class: Any, rows: Sequence[Publicity]) -> Any:
         axes.set_yscale("log")
         axes.minorticks_off()
         low, high = axes.get_ylim()
-        ticks = percent_ticks(low, high)
-        axes.set_yticks(ticks, [percent_label(tick) for tick in ticks])
+        ticks = drawing.percent_ticks(low, high)
+        axes.set_yticks(ticks, [drawing.percent_label(tick) for tick in ticks])
     figure.supxlabel("% made public", fontsize=9)
     figure.supylabel("standard error / value", fontsize=9)
     _legend(figure, panels)
@@ -152,4 +146,4 @@ def _legend(figure: Any, panels: Sequence[Any]) -> None:
 
 
 def _saved(name: str, figure: Any) -> Files:
-    return {f"{name}.svg": svg_of(figure).encode(), f"{name}.png": png_of(figure)}
+    return {f"{name}.svg": drawing.svg_of(figure).encode(), f"{name}.png": drawing.png_of(figure)}

@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.public import rules
 from visibility_aware_edge_ldp.public.positions import endpoints, row_start
-from visibility_aware_edge_ldp.public.rules import (
-    BoundRule,
-    ByTable,
-    Classes,
-    Ends,
-    Names,
-    PeopleAndPlaces,
-    Rule,
-    SameClass,
-    joined_groups,
-)
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 if TYPE_CHECKING:
@@ -36,13 +26,13 @@ class InsideRule:
     Positions outside get the class PUBLIC and hold no edge of the graph inside.  [SCOPE.1]
     """
 
-    rule: Rule
+    rule: rules.Rule
     scope: Scope
 
-    def bind(self, names: Names) -> BoundInside:
-        return BoundInside(self.rule.bind(names), self.scope, isinstance(self.rule, SameClass))
+    def bind(self, names: rules.Names) -> BoundInside:
+        return BoundInside(self.rule.bind(names), self.scope, isinstance(self.rule, rules.SameClass))
 
-    def present(self, names: Names) -> frozenset[Visibility]:
+    def present(self, names: rules.Names) -> frozenset[Visibility]:
         return self.rule.present(names) | {Visibility.PUBLIC}
 
     def describe(self) -> dict[str, Any]:
@@ -53,40 +43,42 @@ class InsideRule:
 class BoundInside:
     """A rule inside a scope on a roster."""
 
-    rule: BoundRule
+    rule: rules.BoundRule
     scope: Scope
     is_constant: bool = False
 
-    def __call__(self, u: Ends, v: Ends) -> Classes:
+    def __call__(self, u: rules.Ends, v: rules.Ends) -> rules.Classes:
         classes = self.rule(u, v)
         return np.where(self.scope.holds(u, v, classes), classes, np.uint8(Visibility.PUBLIC))
 
-    def holds(self, u: Ends, v: Ends) -> Bits:
+    def holds(self, u: rules.Ends, v: rules.Ends) -> Bits:
         """Which of the positions {u, v} lie inside."""
         return self.scope.holds(u, v, self.rule(u, v))
 
-    def by_groups(self, unscoped: ByTable) -> ByTable | None:
+    def by_groups(self, unscoped: rules.ByTable) -> rules.ByTable | None:
         """Groups of nodes and the class between each two of them, from those that the rule has without the scope."""
         found = self.scope.grouped(unscoped)
-        pairs = joined_groups([found, (unscoped.kinds, np.ones(unscoped.table.shape, np.bool_))], np.logical_and)
+        pairs = rules.joined_groups([found, (unscoped.kinds, np.ones(unscoped.table.shape, np.bool_))], np.logical_and)
         if pairs is None:
             return None
         groups, inside = pairs
         kinds = np.zeros(len(inside), np.int64)
         kinds[groups] = unscoped.kinds
-        return ByTable(groups, np.where(inside, unscoped.table[np.ix_(kinds, kinds)], np.uint8(Visibility.PUBLIC)))
+        return rules.ByTable(
+            groups, np.where(inside, unscoped.table[np.ix_(kinds, kinds)], np.uint8(Visibility.PUBLIC))
+        )
 
 
-def inside_rule(rule: Rule, scope: Scope) -> InsideRule:
+def inside_rule(rule: rules.Rule, scope: Scope) -> InsideRule:
     """The rule inside a scope; a rule that has one already keeps to both."""
     return InsideRule(rule.rule, rule.scope & scope) if isinstance(rule, InsideRule) else InsideRule(rule, scope)
 
 
-def between_rule(rule: Rule, people: int) -> Rule:
+def between_rule(rule: rules.Rule, people: int) -> rules.Rule:
     """The rule for so many people, and places after them, inside the same scope; one that has places already stays."""
     if isinstance(rule, InsideRule):
         return InsideRule(between_rule(rule.rule, people), rule.scope)
-    return rule if isinstance(rule, PeopleAndPlaces) else PeopleAndPlaces(rule, people)
+    return rule if isinstance(rule, rules.PeopleAndPlaces) else rules.PeopleAndPlaces(rule, people)
 
 
 @dataclass(frozen=True)
@@ -94,12 +86,12 @@ class BoundPolicy:
     """A policy on a roster of n nodes: classes for any positions, computed when asked."""
 
     n: int
-    rule: BoundRule
+    rule: rules.BoundRule
     is_constant: bool = False
     present: frozenset[Visibility] = frozenset(Visibility)
     """The classes that positions may have."""
 
-    def of(self, u: npt.ArrayLike, v: npt.ArrayLike) -> Classes:
+    def of(self, u: npt.ArrayLike, v: npt.ArrayLike) -> rules.Classes:
         """The classes of the positions (u, v)."""
         return self.rule(np.atleast_1d(np.asarray(u, dtype=np.int64)), np.atleast_1d(np.asarray(v, dtype=np.int64)))
 
@@ -110,7 +102,7 @@ class BoundPolicy:
             return self.rule.holds(*ends)
         return np.ones(next(ends).shape, np.bool_)
 
-    def range(self, start: int, count: int) -> Classes:
+    def range(self, start: int, count: int) -> rules.Classes:
         """The classes of the positions numbered start … start + count − 1."""
         if self.is_constant and self.n > 1:
             return np.full(count, self.of([0], [1])[0], dtype=np.uint8)
@@ -119,29 +111,29 @@ class BoundPolicy:
         return self.rule(*endpoints(self.n, start, count))
 
     @property
-    def _table(self) -> ByTable | None:
+    def _table(self) -> rules.ByTable | None:
         """Groups of nodes and the class between each two of them, where that is all there is to know."""
-        return self.rule if isinstance(self.rule, ByTable) else self.by_groups
+        return self.rule if isinstance(self.rule, rules.ByTable) else self.by_groups
 
     @cached_property
-    def by_kinds(self) -> ByTable | None:
+    def by_kinds(self) -> rules.ByTable | None:
         """The kinds of nodes that decide the classes, numbered without gaps; None where it takes more than kinds."""
         if self.is_constant and self.n > 1:
-            return ByTable(np.zeros(self.n, np.int64), self.of([0], [1])[:, None])
-        if not isinstance(self.rule, ByTable):
+            return rules.ByTable(np.zeros(self.n, np.int64), self.of([0], [1])[:, None])
+        if not isinstance(self.rule, rules.ByTable):
             return None
         present, kinds = np.unique(self.rule.kinds, return_inverse=True)
-        return ByTable(kinds, self.rule.table[np.ix_(present, present)])
+        return rules.ByTable(kinds, self.rule.table[np.ix_(present, present)])
 
     @cached_property
-    def by_groups(self) -> ByTable | None:
+    def by_groups(self) -> rules.ByTable | None:
         """As ``by_kinds``, but also for a policy with a scope, whose groups are finer; None where they are too many."""
         if not isinstance(self.rule, BoundInside):
             return self.by_kinds
         inner = BoundPolicy(self.n, self.rule.rule, self.rule.is_constant).by_kinds
         return None if inner is None else self.rule.by_groups(inner)
 
-    def rows(self, start: int, stop: int) -> Classes:
+    def rows(self, start: int, stop: int) -> rules.Classes:
         """(rows, n): the classes of the positions of these nodes with later ones; other entries mean nothing."""
         if self._table is not None:
             return self._table.rows(start, stop)

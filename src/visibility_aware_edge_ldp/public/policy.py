@@ -17,13 +17,6 @@ from visibility_aware_edge_ldp.errors import BadPolicy, BadPrivacyParameter
 from visibility_aware_edge_ldp.privacy import Bill, Number, Release, parse_share
 from visibility_aware_edge_ldp.public import node_rules
 from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy, InsideRule, between_rule, inside_rule
-from visibility_aware_edge_ldp.public.node_rules import (
-    AttributeRule,
-    Attributes,
-    parse_rules,
-    resolved,
-    stated_losses,
-)
 from visibility_aware_edge_ldp.public.rules import (
     KeyedHash,
     ListedPositions,
@@ -146,15 +139,15 @@ class VisibilityPolicy:
     def from_attributes(
         cls,
         table: Mapping[Hashable, Mapping[str, Hashable]],
-        rules: Sequence[AttributeRule | Mapping[str, Any]],
+        rules: Sequence[node_rules.AttributeRule | Mapping[str, Any]],
         otherwise: Visibility | str = PRIVATE,
     ) -> VisibilityPolicy:
         """From rules over public attributes, such as ``{"same": "department", "class": "public"}``.
 
         A rule may state the ``loss`` per edge of its class in units of epsilon; see :meth:`guarded`.
         """
-        rule = Attributes(table, parse_rules(rules), Visibility.of(otherwise))
-        return cls.of(rule, multipliers=stated_losses(rule))
+        rule = node_rules.Attributes(table, node_rules.parse_rules(rules), Visibility.of(otherwise))
+        return cls.of(rule, multipliers=node_rules.stated_losses(rule))
 
     @classmethod
     def from_positions(
@@ -246,7 +239,9 @@ class VisibilityPolicy:
 
     def resolved(self, names: Names, degrees: npt.NDArray[np.int64]) -> VisibilityPolicy:
         """The policy with an oracle's choice made; other policies stay as they are."""
-        return type(self).of(resolved(self.rule, names, degrees), self.assumptions, self.multipliers, self.paid)
+        return type(self).of(
+            node_rules.resolved(self.rule, names, degrees), self.assumptions, self.multipliers, self.paid
+        )
 
     @property
     def is_oracle(self) -> bool:

@@ -19,18 +19,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.privacy import Number, parse_share
-from visibility_aware_edge_ldp.public.rules import (
-    MOST_GROUPS,
-    ByTable,
-    Classes,
-    Ends,
-    Grouped,
-    Names,
-    joined_groups,
-    mixed,
-    node_keys,
-    refuse_strangers,
-)
+from visibility_aware_edge_ldp.public import rules
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 if TYPE_CHECKING:
@@ -46,10 +35,10 @@ class Scope(ABC):
     """A set of positions of one roster, whose nodes are numbered in the roster's order."""
 
     @abstractmethod
-    def holds(self, u: Ends, v: Ends, classes: Classes) -> Bits:
+    def holds(self, u: rules.Ends, v: rules.Ends, classes: rules.Classes) -> Bits:
         """Which of the positions {u, v}, of these classes by the policy, lie inside."""
 
-    def grouped(self, policy: ByTable) -> Grouped | None:
+    def grouped(self, policy: rules.ByTable) -> rules.Grouped | None:
         """Groups of nodes, and a table of the groups between which positions lie inside; None if there are too many.
 
         ``policy`` are the kinds of nodes that decide the policy's classes.
@@ -80,15 +69,15 @@ class SharedList(Scope):
     marks: npt.NDArray[np.uint64] = field(repr=False)
     lists: int
 
-    def holds(self, u: Ends, v: Ends, classes: Classes) -> Bits:
+    def holds(self, u: rules.Ends, v: rules.Ends, classes: rules.Classes) -> Bits:
         inside = np.zeros(u.shape, np.bool_)
         for word in self.marks.T:
             inside |= (word[u] & word[v]) != 0
         return inside
 
-    def grouped(self, policy: ByTable) -> Grouped | None:
+    def grouped(self, policy: rules.ByTable) -> rules.Grouped | None:
         rows, groups = np.unique(self.marks, axis=0, return_inverse=True)
-        if len(rows) > MOST_GROUPS:
+        if len(rows) > rules.MOST_GROUPS:
             return None
         return groups.ravel(), np.asarray((rows[:, None] & rows[None]).any(axis=-1))
 
@@ -106,13 +95,13 @@ class SameValue(Scope):
     attribute: str
     values: Ints = field(repr=False)
 
-    def holds(self, u: Ends, v: Ends, classes: Classes) -> Bits:
+    def holds(self, u: rules.Ends, v: rules.Ends, classes: rules.Classes) -> Bits:
         same: Bits = (self.values[u] == self.values[v]) & (self.values[u] >= 0)
         return same
 
-    def grouped(self, policy: ByTable) -> Grouped | None:
+    def grouped(self, policy: rules.ByTable) -> rules.Grouped | None:
         found, groups = np.unique(self.values, return_inverse=True)
-        return None if found.size > MOST_GROUPS else (groups, np.diag(found >= 0))
+        return None if found.size > rules.MOST_GROUPS else (groups, np.diag(found >= 0))
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "same value", "attribute": self.attribute, "values": _digest(self.values.astype("<i8"))}
@@ -155,7 +144,7 @@ class NamedPositions(Scope):
     nodes: int
     codes: Ints = field(repr=False)
 
-    def holds(self, u: Ends, v: Ends, classes: Classes) -> Bits:
+    def holds(self, u: rules.Ends, v: rules.Ends, classes: rules.Classes) -> Bits:
         if not self.codes.size:
             return np.zeros(u.shape, np.bool_)
         wanted = np.minimum(u, v) * self.nodes + np.maximum(u, v)
@@ -173,11 +162,11 @@ class NamedPositions(Scope):
 class PublicPositions(Scope):
     """The policy makes the position PUBLIC."""
 
-    def holds(self, u: Ends, v: Ends, classes: Classes) -> Bits:
+    def holds(self, u: rules.Ends, v: rules.Ends, classes: rules.Classes) -> Bits:
         public: Bits = classes == Visibility.PUBLIC
         return public
 
-    def grouped(self, policy: ByTable) -> Grouped | None:
+    def grouped(self, policy: rules.ByTable) -> rules.Grouped | None:
         return policy.kinds, policy.table == Visibility.PUBLIC
 
     def describe(self) -> dict[str, Any]:
@@ -193,11 +182,11 @@ class Either(Scope):
 
     parts: tuple[Scope, ...]
 
-    def holds(self, u: Ends, v: Ends, classes: Classes) -> Bits:
+    def holds(self, u: rules.Ends, v: rules.Ends, classes: rules.Classes) -> Bits:
         return reduce(np.logical_or, (part.holds(u, v, classes) for part in self.parts))
 
-    def grouped(self, policy: ByTable) -> Grouped | None:
-        return joined_groups([part.grouped(policy) for part in self.parts], np.logical_or)
+    def grouped(self, policy: rules.ByTable) -> rules.Grouped | None:
+        return rules.joined_groups([part.grouped(policy) for part in self.parts], np.logical_or)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "either", "parts": [part.describe() for part in self.parts]}
@@ -212,11 +201,11 @@ class Both(Scope):
 
     parts: tuple[Scope, ...]
 
-    def holds(self, u: Ends, v: Ends, classes: Classes) -> Bits:
+    def holds(self, u: rules.Ends, v: rules.Ends, classes: rules.Classes) -> Bits:
         return reduce(np.logical_and, (part.holds(u, v, classes) for part in self.parts))
 
-    def grouped(self, policy: ByTable) -> Grouped | None:
-        return joined_groups([part.grouped(policy) for part in self.parts], np.logical_and)
+    def grouped(self, policy: rules.ByTable) -> rules.Grouped | None:
+        return rules.joined_groups([part.grouped(policy) for part in self.parts], np.logical_and)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "both", "parts": [part.describe() for part in self.parts]}
@@ -231,10 +220,10 @@ class Outside(Scope):
 
     scope: Scope
 
-    def holds(self, u: Ends, v: Ends, classes: Classes) -> Bits:
+    def holds(self, u: rules.Ends, v: rules.Ends, classes: rules.Classes) -> Bits:
         return ~self.scope.holds(u, v, classes)
 
-    def grouped(self, policy: ByTable) -> Grouped | None:
+    def grouped(self, policy: rules.ByTable) -> rules.Grouped | None:
         found = self.scope.grouped(policy)
         return None if found is None else (found[0], ~found[1])
 
@@ -272,9 +261,9 @@ def public_lists(view: PublicView) -> SharedList:
     return SharedList(marks, int(owners.size))
 
 
-def group_scope(names: Names, attribute: str, values: Mapping[Hashable, Hashable]) -> Scope:
+def group_scope(names: rules.Names, attribute: str, values: Mapping[Hashable, Hashable]) -> Scope:
     """From a public attribute of each node to the scope of equal values; nodes without a value are outside."""
-    refuse_strangers(values, names)
+    rules.refuse_strangers(values, names)
     given = [values.get(name) for name in names]
     place = {value: i for i, value in enumerate(dict.fromkeys(each for each in given if each is not None))}
     if not place:
@@ -282,20 +271,22 @@ def group_scope(names: Names, attribute: str, values: Mapping[Hashable, Hashable
     return SameValue(attribute, np.array([place.get(each, -1) for each in given], np.int64))
 
 
-def named_scope(names: Names, pairs: Iterable[tuple[Hashable, Hashable]]) -> Scope:
+def named_scope(names: rules.Names, pairs: Iterable[tuple[Hashable, Hashable]]) -> Scope:
     """From public pairs of names to the scope of these positions, edges or not."""
     listed, place, n = list(pairs), {name: i for i, name in enumerate(names)}, len(names)
-    refuse_strangers({end: 0 for pair in listed for end in pair}, names)
+    rules.refuse_strangers({end: 0 for pair in listed for end in pair}, names)
     ends = np.array([[place[a], place[b]] for a, b in listed], np.int64).reshape(-1, 2)
     ends = ends[ends[:, 0] != ends[:, 1]]
     return NamedPositions(n, np.unique(ends.min(axis=1, initial=n) * n + ends.max(axis=1, initial=0)))
 
 
-def drawn_consents(names: Names, share: Number) -> Scope:
+def drawn_consents(names: rules.Names, share: Number) -> Scope:
     """From a share to the scope of those who would consent, were they drawn by a hash of their names: for plans."""
     part = parse_share(share, "the share of people who consent")
     least = np.uint64(min(int(part * 2**64), 2**64 - 1))
-    return Consenting.of(len(names), np.flatnonzero(mixed(node_keys(names, "consent")) <= least), f"drawn: {part}")
+    return Consenting.of(
+        len(names), np.flatnonzero(rules.mixed(rules.node_keys(names, "consent")) <= least), f"drawn: {part}"
+    )
 
 
 def parse_scope(text: str, makers: Mapping[str, Callable[[str], Scope]]) -> Scope:

@@ -7,7 +7,8 @@ from fractions import Fraction
 import pytest
 
 from visibility_aware_edge_ldp.audit.campaigns import ledgers
-from visibility_aware_edge_ldp.audit.campaigns.ledgers import LOW, ONE, PRIVATE, TWICE, Rounds
+from visibility_aware_edge_ldp.audit.campaigns.ledgers import LOW, ONE, Rounds
+from visibility_aware_edge_ldp.audit.campaigns.model import FRIEND_VISIBLE, PRIVATE, TWICE
 from visibility_aware_edge_ldp.campaign.participant import reports
 
 
@@ -20,7 +21,7 @@ def test_both_rounds_together_lose_what_was_agreed_to() -> None:
 def test_what_is_agreed_to_is_the_dearest_first_round_and_every_second_one() -> None:
     asked = (LOW, ONE, ONE, (TWICE, "1/2"))
     assert Rounds((PRIVATE,), asked).agreed(PRIVATE) == Fraction(3, 4) + Fraction(1, 4) + Fraction(1, 8)
-    assert Rounds((PRIVATE,), (LOW,)).agreed(ledgers.FRIEND_VISIBLE) == 1
+    assert Rounds((PRIVATE,), (LOW,)).agreed(FRIEND_VISIBLE) == 1
 
 
 def test_a_second_round_by_the_list_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,16 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from visibility_aware_edge_ldp.audit.campaigns import numbers
-from visibility_aware_edge_ldp.audit.campaigns.model import (
-    FRIEND_VISIBLE,
-    NAMES,
-    PRIVATE,
-    TWICE,
-    Campaign,
-    Dice,
-    random_campaigns,
-)
+from visibility_aware_edge_ldp.audit.campaigns import model, numbers
 from visibility_aware_edge_ldp.audit.campaigns.numbers import Coins, as_given, beside, known_to_all
 from visibility_aware_edge_ldp.audit.campaigns.town import Reader, Town, Whole
 from visibility_aware_edge_ldp.audit.engine import enumerate_randomness as randomness
@@ -40,7 +31,7 @@ from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 CAMPAIGNS = 7
 WIDE: Mapping[Visibility, Fraction] = dict.fromkeys(NON_PUBLIC, Fraction(100))
-NARROW: Mapping[Visibility, Fraction] = {PRIVATE: Fraction(3, 4), FRIEND_VISIBLE: Fraction(7, 4)}
+NARROW: Mapping[Visibility, Fraction] = {model.PRIVATE: Fraction(3, 4), model.FRIEND_VISIBLE: Fraction(7, 4)}
 # What towns with narrow caps are asked first: one hub, more than is allowed for positions between others; positions of
 # which some have a stricter class before than after; and what one end alone could answer, but not both.
 BEGINNINGS: tuple[tuple[tuple[str, str, int], ...], ...] = (
@@ -50,7 +41,7 @@ BEGINNINGS: tuple[tuple[tuple[str, str, int], ...], ...] = (
     (("position", "1/4", 1), ("degrees", "1/2", 2)),
     (("degrees", "1/8", 2), ("position", "1/2", 0), ("position, twice", "1/2", 1)),
 )
-ONE, LOW = (TWICE, "1"), ("position", "1/2")
+ONE, LOW = (model.TWICE, "1"), ("position", "1/2")
 
 
 # ── both rounds of positions ──
@@ -71,9 +62,9 @@ class Rounds(campaign.Stage):
     def agreed(self, kind: Visibility) -> Fraction:
         """What was agreed to: of first answers the dearest, of second ones each different question's."""
         first, second = Fraction(0), dict[str, Fraction]()
-        multiplier = {PRIVATE: 1, FRIEND_VISIBLE: 2}[kind]
+        multiplier = {model.PRIVATE: 1, model.FRIEND_VISIBLE: 2}[kind]
         for question, epsilon in self.asked:
-            part, rest = chain.SPLIT if question == TWICE else (Fraction(1), Fraction(0))
+            part, rest = chain.SPLIT if question == model.TWICE else (Fraction(1), Fraction(0))
             first, second[epsilon] = (
                 max(first, part * Fraction(epsilon)),
                 max(second.get(epsilon, Fraction(0)), rest * Fraction(epsilon)),
@@ -152,10 +143,12 @@ def charged_once(account: Account) -> Account:
     return replace(account, charged=account.charged // 2)
 
 
-def first_asked(place: int) -> tuple[Campaign, ...]:
+def first_asked(place: int) -> tuple[model.Campaign, ...]:
     """One of the beginnings, in turn."""
     asked = BEGINNINGS[place % len(BEGINNINGS)]
-    return tuple(Campaign(*each[:2], "spring", NAMES, each[2], f"First {i}") for i, each in enumerate(asked))
+    return tuple(
+        model.Campaign(*each[:2], "spring", model.NAMES, each[2], f"First {i}") for i, each in enumerate(asked)
+    )
 
 
 def this_epoch_alone(page: Page, account: Account, epoch: str) -> Account:
@@ -169,12 +162,12 @@ def audit_ledgers(
     """Sequences of campaigns: the dearest position of each class, and three numbers that must be 0."""
     towns = list[Town]()
     for seed in seeds:
-        dice = Dice(f"town {seed}")
+        dice = model.Dice(f"town {seed}")
         with chain.folder() as place:
             # Caps that are reached in every other town; without noise in one of three, so that lists show.
             narrow = seed % 2 == 1
             town = Town(place, NARROW if narrow else WIDE, seed % 3 == 0, dice, reader, whole)
-            for each in (*(first_asked(seed // 2) if narrow else ()), *random_campaigns(dice, CAMPAIGNS)):
+            for each in (*(first_asked(seed // 2) if narrow else ()), *model.random_campaigns(dice, CAMPAIGNS)):
                 town.hold(each)
         towns.append(town)
     extra = (
@@ -191,12 +184,12 @@ AUDITS = (
         "campaign positions, two rounds",
         audit_rounds,
         [
-            Rounds((PRIVATE,), (ONE,)),
-            Rounds((FRIEND_VISIBLE,), (ONE,)),
-            Rounds((PRIVATE, FRIEND_VISIBLE), (ONE,)),
-            Rounds((PRIVATE,), (ONE, LOW)),
-            Rounds((PRIVATE,), (LOW, ONE, ONE)),
-            Rounds((PRIVATE,), (ONE, (TWICE, "1/2"))),
+            Rounds((model.PRIVATE,), (ONE,)),
+            Rounds((model.FRIEND_VISIBLE,), (ONE,)),
+            Rounds((model.PRIVATE, model.FRIEND_VISIBLE), (ONE,)),
+            Rounds((model.PRIVATE,), (ONE, LOW)),
+            Rounds((model.PRIVATE,), (LOW, ONE, ONE)),
+            Rounds((model.PRIVATE,), (ONE, (model.TWICE, "1/2"))),
         ],
         "both rounds jointly, with unequal shares; after other campaigns, and asked again; every coin walked",
     ),
@@ -223,7 +216,7 @@ MUTANTS = (
             (
                 "campaign positions, two rounds, known coins",
                 "It draws bytes that everybody knows.",
-                [Rounds((PRIVATE,), (ONE,), coins=known_to_all)],
+                [Rounds((model.PRIVATE,), (ONE,), coins=known_to_all)],
             )
         ],
     ),

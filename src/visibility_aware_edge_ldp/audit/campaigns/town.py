@@ -18,22 +18,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.audit.campaigns.model import (
-    BY_LISTS,
-    EPOCHS,
-    MULTIPLIER,
-    NAMES,
-    PRIVATE,
-    PUBLIC,
-    TWICE,
-    Campaign,
-    Dice,
-    Lost,
-    Where,
-    context_of,
-    first_part,
-    response_loss,
-)
+from visibility_aware_edge_ldp.audit.campaigns import model
 from visibility_aware_edge_ldp.audit.engine import enumerate_randomness as randomness
 from visibility_aware_edge_ldp.audit.engine import findings
 from visibility_aware_edge_ldp.audit.protocols import chain
@@ -68,15 +53,15 @@ class Town:
     folder: Path
     caps: Mapping[Visibility, Fraction]
     silent: bool
-    dice: Dice
+    dice: model.Dice
     reader: Reader
     whole: Whole = whole_account
     ledgers: dict[str, Ledger] = field(default_factory=dict)
     lists: dict[tuple[str, str, str], bool] = field(default_factory=dict)
-    lost: dict[tuple[str, Where], Lost] = field(default_factory=dict)
+    lost: dict[tuple[str, model.Where], model.Lost] = field(default_factory=dict)
     between: dict[tuple[str, str], dict[bytes, Fraction]] = field(default_factory=dict)
-    asked_as: dict[tuple[str, Where], set[Visibility]] = field(default_factory=dict)
-    added: set[tuple[str, Where]] = field(default_factory=set)
+    asked_as: dict[tuple[str, model.Where], set[Visibility]] = field(default_factory=dict)
+    added: set[tuple[str, model.Where]] = field(default_factory=set)
     fresh: set[str] = field(default_factory=set)
     losses: list[findings.Loss] = field(default_factory=list)
     uncounted: Fraction = Fraction(0)
@@ -85,13 +70,13 @@ class Town:
     cases: int = 0
 
     def __post_init__(self) -> None:
-        for name in NAMES:
+        for name in model.NAMES:
             (self.folder / name).mkdir()
             self.ledgers[name] = create_ledger(self.folder / name / chain.LEDGER, caps_entry(self.caps))
 
-    def hold(self, campaign: Campaign) -> None:
+    def hold(self, campaign: model.Campaign) -> None:
         """One campaign: everybody answers all rounds that it may; then all ledgers are compared with the model."""
-        first = context_of(campaign)
+        first = model.context_of(campaign)
         people = {name: ParticipantContext(first.charter, first.documents, i) for i, name in enumerate(first.names)}
         older = {name: (self.folder / name / chain.LEDGER).read_bytes() for name in self.lucky(people)}
         sent, took_part = dict[str, dict[int, bytes]](), set[str]()
@@ -188,34 +173,36 @@ class Town:
 
     # ── the model ──
 
-    def heard(self, campaign: Campaign, sender: ParticipantContext, number: int, report: bytes, here: set[str]) -> None:
+    def heard(
+        self, campaign: model.Campaign, sender: ParticipantContext, number: int, report: bytes, here: set[str]
+    ) -> None:
         """The bytes are with everybody: what they cost each position that they are about, at each end."""
         epsilon, own = Fraction(campaign.epsilon), sender.names[sender.number]
         kinds = {pair: self.kind(sender, *pair) for pair in combinations(range(sender.view.n), 2)}
         if campaign.question == "hubs":
-            least = min(MULTIPLIER[kind] for kind in kinds.values() if kind is not PUBLIC)
+            least = min(model.MULTIPLIER[kind] for kind in kinds.values() if kind is not model.PUBLIC)
             self.between.setdefault((own, campaign.epoch), {})[report] = least * epsilon
         for (u, v), kind in kinds.items():
-            if kind is PUBLIC:
+            if kind is model.PUBLIC:
                 continue
             where = campaign.epoch, frozenset((sender.names[u], sender.names[v]))
             for end in where[1] & here:
                 self.asked_as.setdefault((end, where), set()).add(kind)
-                lost = self.lost.setdefault((end, where), Lost())
+                lost = self.lost.setdefault((end, where), model.Lost())
                 before = lost.loss
                 if campaign.question == "hubs":
                     lost.reports[report] = least * epsilon
-                elif campaign.question in BY_LISTS and sender.number in (u, v):
-                    lost.reports[report] = MULTIPLIER[kind] * epsilon / 2
-                elif campaign.question not in ("hubs", *BY_LISTS) and sender.number == u:
-                    part = first_part(campaign.question, epsilon)
+                elif campaign.question in model.BY_LISTS and sender.number in (u, v):
+                    lost.reports[report] = model.MULTIPLIER[kind] * epsilon / 2
+                elif campaign.question not in ("hubs", *model.BY_LISTS) and sender.number == u:
+                    part = model.first_part(campaign.question, epsilon)
                     if number == 1:
                         bit = bool(_bit(report, v - u - 1))
-                        lost.said.setdefault(MULTIPLIER[kind] * part, set()).add(bit)
-                    elif campaign.question == TWICE:
-                        lost.reports[report] = response_loss(MULTIPLIER[kind] * (epsilon - part))
+                        lost.said.setdefault(model.MULTIPLIER[kind] * part, set()).add(bit)
+                    elif campaign.question == model.TWICE:
+                        lost.reports[report] = model.response_loss(model.MULTIPLIER[kind] * (epsilon - part))
                     else:
-                        lost.reports[report] = MULTIPLIER[kind] * (epsilon - part)
+                        lost.reports[report] = model.MULTIPLIER[kind] * (epsilon - part)
                 if lost.loss > before:
                     self.added.add((end, where))
                     self.fresh |= {own} if end == own else set()
@@ -225,20 +212,20 @@ class Town:
     def kind(self, context: ParticipantContext, u: int, v: int) -> Visibility:
         return Visibility(int(context.view.classes.of([u], [v])[0]))
 
-    def compare_lists(self, campaign: Campaign, sender: ParticipantContext, number: int, report: bytes) -> None:
+    def compare_lists(self, campaign: model.Campaign, sender: ParticipantContext, number: int, report: bytes) -> None:
         """Without noise reports show the list: it must be the one that the epoch began with."""
         own, n = sender.names[sender.number], sender.view.n
         friends = {v: self.lists[campaign.epoch, own, sender.names[v]] for v in range(n) if v != sender.number}
         kinds = {v: self.kind(sender, min(v, sender.number), max(v, sender.number)) for v in friends}
-        if campaign.question in BY_LISTS:
+        if campaign.question in model.BY_LISTS:
             said = sender.terms.check_upload(sender.number, 1, bytes(32) + report)
             groups = sender.view.groups.members if sender.view.groups else np.zeros(n, np.int64)
             asked = product(sender.terms.survey.classes, range(int(groups.max()) + 1))
             for row, (kind, group) in enumerate(asked):
                 true = sum(friends[v] for v in friends if kinds[v] is kind and groups[v] == group)
                 self.otherwise += int(said.values[row, 0] != true)
-        elif number == 1 or campaign.question == TWICE:
-            hidden = [v for v in friends if v > sender.number and kinds[v] is not PUBLIC]
+        elif number == 1 or campaign.question == model.TWICE:
+            hidden = [v for v in friends if v > sender.number and kinds[v] is not model.PUBLIC]
             self.otherwise += sum(_bit(report, v - sender.number - 1) != friends[v] for v in hidden)
 
     def compare(self, name: str, context: ParticipantContext) -> None:
@@ -254,10 +241,10 @@ class Town:
         for place, other in enumerate(context.names):
             where = context.charter.epoch, frozenset((name, other))
             kind = Visibility(int(context.classes[place]))
-            if kind is PUBLIC or (name, where) not in self.lost:
+            if kind is model.PUBLIC or (name, where) not in self.lost:
                 continue
             self.count(kind, Fraction(int(account.lost[place]), ONE), self.lost[name, where].loss)
-            ever = (self.lost.get((name, (epoch, where[1])), Lost()).loss for epoch in EPOCHS)
+            ever = (self.lost.get((name, (epoch, where[1])), model.Lost()).loss for epoch in model.EPOCHS)
             self.count(kind, Fraction(int(whole.lost[place]), ONE), sum(ever, Fraction(0)))
             if name in self.fresh and (name, where) in self.added:
                 allowed = min(self.caps[each] for each in self.asked_as[name, where])
@@ -265,8 +252,8 @@ class Town:
         reports = self.between.get((name, context.charter.epoch), {})
         if reports:
             total = sum(reports.values(), Fraction(0))
-            self.count(PRIVATE, Fraction(account.pairs, ONE), total)
-            self.beyond = max(self.beyond, total - self.caps[PRIVATE])
+            self.count(model.PRIVATE, Fraction(account.pairs, ONE), total)
+            self.beyond = max(self.beyond, total - self.caps[model.PRIVATE])
 
     def count(self, kind: Visibility, counted: Fraction, lost: Fraction) -> None:
         self.cases += 1

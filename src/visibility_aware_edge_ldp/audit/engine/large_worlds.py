@@ -214,17 +214,6 @@ def coin_bits(count: int, *labels: int | str) -> Bits:
     return np.unpackbits(drawn, count=count).view(np.bool_)
 
 
-def drawn_with(thresholds: Sequence[tuple[int, Bits]], shape: int, seed: str) -> tuple[Stream, Bits]:
-    """Coins for answers that are drawn one class after the other, and which of all positions they flip.
-
-    Each class is given by its threshold and by where it is asked.
-    """
-    flips, ties, octets = coin_bits(shape, seed, "flips"), coin_bits(shape, seed, "ties"), b""
-    for threshold, asked in thresholds:
-        octets += flip_octets(threshold, flips[asked], ties[asked])
-    return Stream(octets), flips
-
-
 # ── the search for worlds in which much is lost ──
 
 

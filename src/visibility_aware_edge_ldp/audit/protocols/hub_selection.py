@@ -15,17 +15,8 @@ import numpy as np
 
 import visibility_aware_edge_ldp as va
 from visibility_aware_edge_ldp.aggregator.answers import Answers
+from visibility_aware_edge_ldp.audit.engine import findings
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law, ScriptedCoins, flip_coin, walk
-from visibility_aware_edge_ldp.audit.engine.findings import (
-    Audit,
-    Finding,
-    Loss,
-    as_asked,
-    exact,
-    exact_finding,
-    exact_mutants,
-    worst,
-)
 from visibility_aware_edge_ldp.audit.engine.noise_laws import Pair, another_noise
 from visibility_aware_edge_ldp.audit.engine.overheard import first_coins, overheard
 from visibility_aware_edge_ldp.audit.engine.small_worlds import RING, World, neighbours, positions, view_of, worlds
@@ -146,7 +137,7 @@ class FollowUp:
         return walk(play)
 
 
-def losses_of(choice: Choice) -> Iterator[Loss]:
+def losses_of(choice: Choice) -> Iterator[findings.Loss]:
     """For every transcript and every position that is not public in it, beside what was asked for and is billed."""
     asked = {kind: choice.asked(kind) for kind in NON_PUBLIC}
     follow_ups: dict[str, FollowUp] = {}
@@ -158,7 +149,9 @@ def losses_of(choice: Choice) -> Iterator[Loss]:
             kind = after.kinds[place]
             if kind is not Visibility.PUBLIC:
                 found = _both_steps(chances[one], chances[other], after.told(one, other))
-                yield as_asked(Loss(str(kind), float(asked[kind]), found), asked[kind], after.billed[kind])
+                yield findings.as_asked(
+                    findings.Loss(str(kind), float(asked[kind]), found), asked[kind], after.billed[kind]
+                )
 
 
 def _both_steps(chance: float, chance_too: float, answers: Pair) -> float:
@@ -174,11 +167,11 @@ def largest_loss(choice: Choice) -> float:
     return max(loss.found for loss in losses_of(choice))
 
 
-def audit_choice(name: str, choices: list[Choice]) -> Finding:
+def audit_choice(name: str, choices: list[Choice]) -> findings.Finding:
     """The largest losses over several ways to choose."""
     losses = [loss for choice in choices for loss in losses_of(choice)]
     about = f"all graphs of {USERS} users, every order of reports, the choice, and every answer under its policy"
-    finding = exact_finding(name, losses, len(losses), about)
+    finding = findings.exact_finding(name, losses, len(losses), about)
     if finding.holds and not all(choice.as_surveyed for choice in choices):
         raise another_noise()
     return finding
@@ -219,16 +212,18 @@ def compared(policy: VisibilityPolicy) -> Fraction:
     return 2 * TOTAL
 
 
-def audit_bought(name: str, ways: tuple[Bought, ...], about: str) -> Finding:
+def audit_bought(name: str, ways: tuple[Bought, ...], about: str) -> findings.Finding:
     """What the choice of hubs and a collection after it cost together, beside what was asked for and is billed."""
-    losses, again, private = list[Loss](), 0, Visibility.PRIVATE
+    losses, again, private = list[findings.Loss](), 0, Visibility.PRIVATE
     for way, guard in product(ways, (("2", "1"), ("2", "1/2"))):
         with overheard() as heard, first_coins() as drawn:
             asked = way(noisy_hubs(2, CHOICE).guarded(*guard)) * Fraction(guard[1])
         spent = sum(float(survey.price(private, number).epsilon) for survey, number in heard.values())
-        losses.append(Loss(str(private), float(asked), spent))
+        losses.append(findings.Loss(str(private), float(asked), spent))
         again += len(drawn) - len({*drawn})
-    return Finding(name, "exact", (*worst(losses), Loss("again", 0, again)), len(losses), about)
+    return findings.Finding(
+        name, "exact", (*findings.worst(losses), findings.Loss("again", 0, again)), len(losses), about
+    )
 
 
 def _on_top(policy: VisibilityPolicy) -> Fraction:
@@ -247,25 +242,25 @@ _MUTANTS: tuple[tuple[str, type[DegreeClient]], ...] = (
     ("noise scaled by the own degree (document 004)", degree_audits.ScaledByOwnDegree),
     ("a user without friends answers without noise", degree_audits.SureAlone),
 )
-AUDITS: tuple[Audit, ...] = (
-    Audit(NAME, "exact", lambda: audit_choice(NAME, [Choice("1"), Choice("1", rule="both")])),
-    exact(
+AUDITS: tuple[findings.Audit, ...] = (
+    findings.Audit(NAME, "exact", lambda: audit_choice(NAME, [Choice("1"), Choice("1", rule="both")])),
+    findings.exact(
         "bought hubs",
         audit_bought,
         (estimated, estimated_inside, evaluated, compared),
         "a choice of hubs and a collection after it, by estimate, evaluate and compare; no coins twice",
     ),
 )
-MUTANTS: tuple[Audit, ...] = (
-    *exact_mutants(
+MUTANTS: tuple[findings.Audit, ...] = (
+    *findings.exact_mutants(
         audit_bought,
         [("bought hubs, on top", "What is asked after the choice takes all of ε.", (_on_top,))],
     ),
     *(
-        Audit(NAME, "exact", partial(audit_choice, NAME, [Choice("1", client=client)]), broken)
+        findings.Audit(NAME, "exact", partial(audit_choice, NAME, [Choice("1", client=client)]), broken)
         for broken, client in _MUTANTS
     ),
-    Audit(
+    findings.Audit(
         NAME,
         "exact",
         partial(audit_choice, NAME, [Choice("1", charged=False)]),

@@ -31,17 +31,12 @@ from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refuse
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, secure_random_bytes
 from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.surveys import neighbourhood
 from visibility_aware_edge_ldp.public.surveys.curator import CuratorSurvey, curator_survey
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.groups import GroupSurvey, group_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
-    NeighbourhoodSurvey,
-    believed_plan,
-    clipped_plan,
-    neighbourhood_survey,
-)
 from visibility_aware_edge_ldp.public.surveys.position import position_survey
 from visibility_aware_edge_ldp.public.surveys.rows import STATISTICS, RowSurvey, row_surveys, triangle_survey
 from visibility_aware_edge_ldp.public.transcript import Transcript
@@ -105,7 +100,9 @@ def questions(view: PublicView, edges: Edges) -> dict[str, Asked]:
         Asked(group_survey(view, 1), partial(_lists, edges)),
         Asked(histogram_survey(view, 1), partial(_lists, edges)),
         Asked(triangle_survey(view, 1), partial(_lists, edges)),
-        Asked(neighbourhood_survey(view, 1, clipped_plan(N, 3)), lambda: TwoHop(0, edges, N)),
+        Asked(
+            neighbourhood.neighbourhood_survey(view, 1, neighbourhood.clipped_plan(N, 3)), lambda: TwoHop(0, edges, N)
+        ),
         Asked(hub_survey(view, 1), lambda: TwoHop(0, edges)),
         Asked(curator_survey(view, 1, statistics=("edges", "triangles")), lambda: WholeGraph(N, edges), 0),
     )
@@ -132,7 +129,7 @@ def attempts(clients: Clients) -> Iterator[Callable[[], object]]:
     twice = FriendLists(1, np.array([0, 2]), np.array([2, 2], np.int32))
     yield partial(clients[DegreeSurvey.protocol], twice, VIEW, Purse(ENOUGH))
     yield partial(_delta_twice, clients[CuratorSurvey.protocol])
-    yield partial(_lowered, clients[NeighbourhoodSurvey.protocol])
+    yield partial(_lowered, clients[neighbourhood.NeighbourhoodSurvey.protocol])
     heard, rows = _heard(), clients[RowSurvey.protocol]
     yield partial(_totals, rows, heard, first=False)
     yield partial(_totals, rows, replace(heard, survey=OTHER))
@@ -176,11 +173,11 @@ def _delta_twice(client: type[Client[Any, Any, Any]]) -> object:
 def _lowered(client: Any) -> object:
     """An aggregator believes a bound that is below what the users themselves reported.  [OWNER.2]"""
     first, noisy = degree_survey(VIEW, 1), np.full(N, 1)
-    plan = believed_plan(first, noisy, np.ones(N, np.bool_), Fraction(1, 100), Fraction(1))
+    plan = neighbourhood.believed_plan(first, noisy, np.ones(N, np.bool_), Fraction(1, 100), Fraction(1))
     lowered = replace(plan, bounds=np.full(N, 2))
     purse = Purse(ENOUGH, Fraction(1, 2))
     holder = client(TwoHop(0, EDGES, N), VIEW, purse, (first, noisy))
-    return holder.answer(neighbourhood_survey(VIEW, 1, lowered), 1, no_noise)
+    return holder.answer(neighbourhood.neighbourhood_survey(VIEW, 1, lowered), 1, no_noise)
 
 
 def _heard() -> Transcript:
@@ -289,7 +286,7 @@ MUTANTS = (
             (
                 "refusals, none",
                 "The client believes every survey.",
-                {**CLIENTS, NeighbourhoodSurvey.protocol: Unquestioning},
+                {**CLIENTS, neighbourhood.NeighbourhoodSurvey.protocol: Unquestioning},
             )
         ],
     ),

@@ -1,4 +1,4 @@
-"""What an operator does with a study, once admitted: each function from a visit to its reply.
+"""What an operator does with a study, as a draft and once it is signed: each function from a visit to its reply.
 
 What is done is noted before it is done; names and tokens are never noted.
 """
@@ -12,13 +12,14 @@ from dataclasses import replace as replaced
 from visibility_aware_edge_ldp.aggregator.answers import number as written
 from visibility_aware_edge_ldp.campaign.amendments import DEADLINE, DEVICE, TOKEN, WITHDRAWAL
 from visibility_aware_edge_ldp.campaign.charter import date
-from visibility_aware_edge_ldp.campaign.console import draft_page, handout_pages, pages, study_pages
-from visibility_aware_edge_ldp.campaign.console.choices import moment
+from visibility_aware_edge_ldp.campaign.console import draft_page, pages, study_pages
+from visibility_aware_edge_ldp.campaign.console.choices import Choices, moment
 from visibility_aware_edge_ldp.campaign.console.letters import RUN, Invitation, calendar, letters_table, reminders_table
 from visibility_aware_edge_ldp.campaign.console.operator_context import OperatorContext, back_to
+from visibility_aware_edge_ldp.campaign.console.people import NAMES, read_people
 from visibility_aware_edge_ldp.campaign.console.results import answers_of, results_csv, results_pdf
 from visibility_aware_edge_ldp.campaign.console.server_status import ask_log, ask_status
-from visibility_aware_edge_ldp.campaign.console.studies import Study
+from visibility_aware_edge_ldp.campaign.console.studies import Study, free_port, new_study
 from visibility_aware_edge_ldp.campaign.console.study_pages import ServerStatus, Shown
 from visibility_aware_edge_ldp.campaign.console.vault import Key
 from visibility_aware_edge_ldp.campaign.console.visits import EarlyReply, Visit, download, elsewhere, html
@@ -47,6 +48,56 @@ def look(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     except VaEdgeLdpError as error:
         found = str(error)
     return html(draft_page.draft_page(visit.session, study.name, choices, people, found, context.injected))
+
+
+def begin(context: OperatorContext, visit: Visit) -> Reply:
+    """A new study's title, epoch and people; shown again with what is wrong with them."""
+    given = visit.form
+    if visit.method == "GET":
+        return html(pages.new_page(visit.session, {}))
+    try:
+        title, epoch = given.get("title", "").strip(), given.get("epoch", "").strip()
+        if not title or not epoch:
+            raise BadInput("Give the study a title, and say what time it asks about.")
+        people = read_people(given.get("file") or given.get("people", ""), given.get("by", NAMES))
+    except VaEdgeLdpError as error:
+        return html(pages.new_page(visit.session, given, str(error)), 400)
+    study = new_study(context.vault, title)
+    context.log.note(f"{study.name}: drafted, {len(people.listed)} people")
+    study.keep_draft(visit.session.key, Choices(title, epoch, address=context.default_address), people)
+    return elsewhere(f"/studies/{study.name}")
+
+
+def replace_people(context: OperatorContext, visit: Visit, study: Study) -> Reply:
+    _refuse_signed(study)
+    given, (choices, _) = visit.form, study.draft(visit.session.key)
+    people = read_people(given.get("file") or given.get("people", ""), given.get("by", NAMES))
+    study.keep_draft(visit.session.key, choices, people)
+    visit.session.say(f"{len(people.listed):,} people were read.")
+    return back_to(study)
+
+
+def choose(context: OperatorContext, visit: Visit, study: Study) -> Reply:
+    _refuse_signed(study)
+    choices, people = study.draft(visit.session.key)
+    study.keep_draft(visit.session.key, choices.given(visit.form), people)
+    return elsewhere(f"/studies/{study.name}#feasible")
+
+
+def sign(context: OperatorContext, visit: Visit, study: Study) -> Reply:
+    _refuse_signed(study)
+    signing = context.signing(visit)
+    context.log.note(f"{study.name}: the charter is signed")
+    charter = study.sign(visit.session.key, signing, free_port(context.vault, context.first_port))
+    visit.session.say(f"The charter is signed: {charter.identity[:16]}. Start the server, and print the letters.")
+    return back_to(study)
+
+
+def discard(context: OperatorContext, visit: Visit, study: Study) -> Reply:
+    _refuse_signed(study)
+    context.log.note(f"{study.name}: the draft is discarded")
+    study.discard()
+    return elsewhere("/")
 
 
 def serve(context: OperatorContext, visit: Visit, study: Study) -> Reply:
@@ -97,9 +148,7 @@ def letters(context: OperatorContext, visit: Visit, study: Study) -> Reply:
         )
     start = visit.form.get("start", "0")
     first = int(start) if start.isascii() and start.isdecimal() else 0
-    return html(
-        handout_pages.letters_page(shown, [_letter(shown, each, tokens[each]) for each in labels[first : first + RUN]])
-    )
+    return html(pages.letters_page(shown, [_letter(shown, each, tokens[each]) for each in labels[first : first + RUN]]))
 
 
 def forget(context: OperatorContext, visit: Visit, study: Study) -> Reply:
@@ -110,7 +159,7 @@ def forget(context: OperatorContext, visit: Visit, study: Study) -> Reply:
 
 
 def codes(context: OperatorContext, visit: Visit, study: Study) -> Reply:
-    return html(handout_pages.codes_page(context.shown(visit, study)))
+    return html(pages.codes_page(context.shown(visit, study)))
 
 
 def away(context: OperatorContext, visit: Visit, study: Study) -> Reply:
@@ -127,7 +176,7 @@ def away(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     people = shown.people.by_label
     found = [(label, people[label]) for label in listed]
     if visit.form.get("as") != "csv":
-        return html(handout_pages.away_page(shown, round_number, found))
+        return html(pages.away_page(shown, round_number, found))
     tokens = study.tokens(context.signing(visit)) if visit.form.get("passphrase") else {}
     closes = date(study.amended(key).rounds[round_number - 1].closes)
 
@@ -152,7 +201,7 @@ def replace(context: OperatorContext, visit: Visit, study: Study) -> Reply:
         if handed
         else "The server did not take the amendment yet: hand it in on the study's page before you send this."
     )
-    return html(handout_pages.letters_page(shown, [_letter(shown, label, token)], note))
+    return html(pages.letters_page(shown, [_letter(shown, label, token)], note))
 
 
 def withdraw(context: OperatorContext, visit: Visit, study: Study) -> Reply:
@@ -208,7 +257,7 @@ def flagged(context: OperatorContext, visit: Visit, study: Study) -> Reply:
             rows.append((who, str(each["round"]), str(each["what"]), *numbers))
     except (LookupError, TypeError, ValueError) as error:
         raise ProtocolViolation("The server does not say which reports are flagged.") from error
-    return html(handout_pages.flagged_page(shown, rows))
+    return html(pages.flagged_page(shown, rows))
 
 
 def results(context: OperatorContext, visit: Visit, study: Study) -> Reply:
@@ -242,6 +291,11 @@ def logs(context: OperatorContext, visit: Visit, studies: list[Study]) -> Reply:
             with suppress(VaEdgeLdpError, json.JSONDecodeError):
                 found.append((f"Server of {study.name}", ask_log(study, visit.session.key)))
     return html(pages.log_page(visit.session, found))
+
+
+def _refuse_signed(study: Study) -> None:
+    if study.is_signed:
+        raise BadInput("The charter is signed already; it cannot be changed.")
 
 
 def _status(context: OperatorContext, study: Study, key: Key) -> ServerStatus:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from visibility_aware_edge_ldp.campaign.console import actions, drafting, pages
+from visibility_aware_edge_ldp.campaign.console import actions, pages, visits
 from visibility_aware_edge_ldp.campaign.console.draft_page import InjectedFunctions
 from visibility_aware_edge_ldp.campaign.console.markup import STYLE
 from visibility_aware_edge_ldp.campaign.console.operator_context import OperationLog, OperatorContext, refuse_haste
@@ -23,30 +23,11 @@ from visibility_aware_edge_ldp.campaign.console.server_process import ServerProc
 from visibility_aware_edge_ldp.campaign.console.sessions import Attempts, Sessions
 from visibility_aware_edge_ldp.campaign.console.studies import Study, studies_of, study_of
 from visibility_aware_edge_ldp.campaign.console.vault import EVERYDAY, SCRYPT_COST, Vault, WrongPassphrase
-from visibility_aware_edge_ldp.campaign.console.visits import (
-    EarlyReply,
-    Gate,
-    Visit,
-    cookie_in,
-    elsewhere,
-    form_of,
-    html,
-    refuse_unknown_form,
-)
-from visibility_aware_edge_ldp.campaign.server.messages import (
-    Gone,
-    Message,
-    Receive,
-    Refusal,
-    Reply,
-    Request,
-    Send,
-    sent,
-)
+from visibility_aware_edge_ldp.campaign.server import messages
 from visibility_aware_edge_ldp.campaign.server.telemetry import event, failed
 from visibility_aware_edge_ldp.errors import VaEdgeLdpError
 
-Action = Callable[[OperatorContext, Visit, Study], Reply]
+Action = Callable[[OperatorContext, visits.Visit, Study], messages.Reply]
 # What follows a study's address, by the method that it takes.
 GET: dict[str, Action] = {
     "": actions.look,
@@ -57,10 +38,10 @@ GET: dict[str, Action] = {
     "round-2.ics": actions.second_round,
 }
 POST: dict[str, Action] = {
-    "people": drafting.replace_people,
-    "choices": drafting.choose,
-    "sign": drafting.sign,
-    "discard": drafting.discard,
+    "people": actions.replace_people,
+    "choices": actions.choose,
+    "sign": actions.sign,
+    "discard": actions.discard,
     "server": actions.serve,
     "server-part": actions.server_part,
     "letters": actions.letters,
@@ -77,7 +58,7 @@ POST: dict[str, Action] = {
 }
 # What is done with a draft, and otherwise only with a signed study.
 _DRAFT = frozenset({"", "people", "choices", "sign", "discard"})
-_NOWHERE = EarlyReply(404, "There is no such page.")
+_NOWHERE = visits.EarlyReply(404, "There is no such page.")
 
 
 class Console:
@@ -100,7 +81,7 @@ class Console:
             default,
             work,
         )
-        self._gate, self._sessions, self._attempts = Gate(address), Sessions(), Attempts()
+        self._gate, self._sessions, self._attempts = visits.Gate(address), Sessions(), Attempts()
         self._servers, self._turn = ServerProcesses(store), threading.Lock()
         self.setup_code = secrets.token_urlsafe(9)
         self._context = self._opened(Vault.read(folder))
@@ -130,7 +111,7 @@ class Console:
     def stop(self) -> None:
         self._servers.stop_all()
 
-    async def _lifespan(self, receive: Receive, send: Send) -> None:
+    async def _lifespan(self, receive: messages.Receive, send: messages.Send) -> None:
         while True:
             step = (await receive())["type"].removeprefix("lifespan.")
             await asyncio.to_thread(self.resume if step == "startup" else self.stop)
@@ -140,64 +121,64 @@ class Console:
 
     # ── one request ──
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: messages.Message, receive: messages.Receive, send: messages.Send) -> None:
         if scope["type"] == "lifespan":
             return await self._lifespan(receive, send)
         if scope["type"] != "http":
             return await send({"type": "websocket.close"})
         try:
-            reply = await self._answered(Request.of(scope, receive))
-        except Gone:
+            reply = await self._answered(messages.Request.of(scope, receive))
+        except messages.Gone:
             return None
-        except EarlyReply as early:
+        except visits.EarlyReply as early:
             reply = early.reply
-        except Refusal as refusal:
+        except messages.Refusal as refusal:
             reply = refusal.reply
         except Exception as failure:
             failed("request", failure)
-            reply = EarlyReply(500, "Something unforeseen happened; the console's log says what.").reply
+            reply = visits.EarlyReply(500, "Something unforeseen happened; the console's log says what.").reply
         reply = replace(reply, headers=(*reply.headers, *self._gate.headers))
-        return await sent(reply, send, scope["method"] == "HEAD")
+        return await messages.sent(reply, send, scope["method"] == "HEAD")
 
-    async def _answered(self, request: Request) -> Reply:
+    async def _answered(self, request: messages.Request) -> messages.Reply:
         method = "GET" if request.method == "HEAD" else request.method
         if method not in ("GET", "POST"):
-            raise EarlyReply(405, "Only GET and POST are answered.", ((b"allow", b"GET, HEAD, POST"),))
+            raise visits.EarlyReply(405, "Only GET and POST are answered.", ((b"allow", b"GET, HEAD, POST"),))
         self._gate.check(request)
         if request.parts == ("console.css",) and method == "GET":
-            return Reply(200, STYLE.read_bytes(), b"text/css; charset=utf-8")
+            return messages.Reply(200, STYLE.read_bytes(), b"text/css; charset=utf-8")
         context = self._context
         if context is None or request.parts in (("sign-in",), ("set-up",)):
             return await self._outside_of_sessions(request, method)
-        session = self._sessions.of(cookie_in(request))
+        session = self._sessions.of(visits.cookie_in(request))
         if session is None:
-            return elsewhere("/sign-in") if method == "GET" else _turned_away()
-        form = await form_of(request) if method == "POST" else {}
+            return visits.elsewhere("/sign-in") if method == "GET" else _turned_away()
+        form = await visits.form_of(request) if method == "POST" else {}
         if method == "POST":
-            refuse_unknown_form(session, form)
-        visit = Visit(method, request.parts, session, form)
+            visits.refuse_unknown_form(session, form)
+        visit = visits.Visit(method, request.parts, session, form)
         if visit.parts == ("sign-out",) and method == "POST":
-            self._sessions.end(cookie_in(request))
-            return elsewhere("/sign-in", (self._gate.cookie(""),))
+            self._sessions.end(visits.cookie_in(request))
+            return visits.elsewhere("/sign-in", (self._gate.cookie(""),))
         return await asyncio.shield(asyncio.to_thread(self._done, context, visit))
 
-    def _done(self, context: OperatorContext, visit: Visit) -> Reply:
+    def _done(self, context: OperatorContext, visit: visits.Visit) -> messages.Reply:
         """What an admitted visit gets; a refusal is said on the page that it came from."""
         with self._turn:
             try:
                 return self._acted(context, visit)
             except VaEdgeLdpError as error:
                 if visit.method == "GET" and visit.parts[-1:] == visit.parts[1:2]:
-                    raise EarlyReply(500, f"This study cannot be shown: {error}") from error
+                    raise visits.EarlyReply(500, f"This study cannot be shown: {error}") from error
                 visit.session.say(str(error), "bad")
-                return elsewhere("/".join(("", *visit.parts[:2])) if visit.parts[0] == "studies" else "/")
+                return visits.elsewhere("/".join(("", *visit.parts[:2])) if visit.parts[0] == "studies" else "/")
 
-    def _acted(self, context: OperatorContext, visit: Visit) -> Reply:
+    def _acted(self, context: OperatorContext, visit: visits.Visit) -> messages.Reply:
         match visit.method, visit.parts:
             case "GET", ("",):
-                return html(pages.home_page(visit.session, context.vault.issuer, _listed(context, visit)))
+                return visits.html(pages.home_page(visit.session, context.vault.issuer, _listed(context, visit)))
             case (("GET" | "POST"), ("new",)):
-                return drafting.begin(context, visit)
+                return actions.begin(context, visit)
             case "GET", ("log",):
                 return actions.logs(context, visit, studies_of(context.vault))
             case method, ("studies", name, *rest) if len(rest) < 2:
@@ -206,31 +187,31 @@ class Console:
                 if act is None or study is None or (rest and not word):
                     raise _NOWHERE
                 if word not in _DRAFT and not study.is_signed:
-                    raise EarlyReply(404, "This study is a draft.")
+                    raise visits.EarlyReply(404, "This study is a draft.")
                 return act(context, visit, study)
         raise _NOWHERE
 
     # ── without a session ──
 
-    async def _outside_of_sessions(self, request: Request, method: str) -> Reply:
+    async def _outside_of_sessions(self, request: messages.Request, method: str) -> messages.Reply:
         """Set-up and sign-in; everything else is sent there."""
         here = "/sign-in" if self.is_set_up else "/set-up"
         if request.parts != (here[1:],):
-            return elsewhere(here) if method == "GET" else _turned_away()
+            return visits.elsewhere(here) if method == "GET" else _turned_away()
         if method == "GET":
-            return html(pages.sign_in_page() if self.is_set_up else pages.set_up_page(""))
-        form = await form_of(request)
+            return visits.html(pages.sign_in_page() if self.is_set_up else pages.set_up_page(""))
+        form = await visits.form_of(request)
         return await asyncio.to_thread(self._signed_in if self.is_set_up else self._set_up, form)
 
-    def _set_up(self, form: dict[str, str]) -> Reply:
+    def _set_up(self, form: dict[str, str]) -> messages.Reply:
         with self._turn:
             refuse_haste(self._attempts)
             code = form.get("code", "")
             if self._context is not None:
-                return elsewhere("/sign-in")
+                return visits.elsewhere("/sign-in")
             if not hmac.compare_digest(code.strip().encode(), self.setup_code.encode()):
                 self._attempts.failed()
-                return html(
+                return visits.html(
                     pages.set_up_page(
                         "", "This is not the setup code. Give the one that the console printed when it was started."
                     ),
@@ -238,36 +219,38 @@ class Console:
                 )
             try:
                 if form.get("passphrase", "") != form.get("again", ""):
-                    return html(pages.set_up_page(code, "The two passphrases differ. Type the same one twice."), 400)
+                    return visits.html(
+                        pages.set_up_page(code, "The two passphrases differ. Type the same one twice."), 400
+                    )
                 vault = Vault.new(self._folder, form.get("passphrase", ""), self._work)
             except VaEdgeLdpError as error:
-                return html(pages.set_up_page(code, str(error)), 400)
+                return visits.html(pages.set_up_page(code, str(error)), 400)
             self._context = self._opened(vault)
             self._attempts.succeeded()
             OperationLog(self._folder).note("the console is set up")
             return self._begun(vault, form.get("passphrase", ""))
 
-    def _signed_in(self, form: dict[str, str]) -> Reply:
+    def _signed_in(self, form: dict[str, str]) -> messages.Reply:
         with self._turn:
             refuse_haste(self._attempts)
             if self._context is None:
-                return elsewhere("/set-up")
+                return visits.elsewhere("/set-up")
             try:
                 reply = self._begun(self._context.vault, form.get("passphrase", ""))
             except WrongPassphrase as error:
                 self._attempts.failed()
                 self._context.log.note("a wrong passphrase")
-                return html(pages.sign_in_page(str(error)), 403)
+                return visits.html(pages.sign_in_page(str(error)), 403)
             self._attempts.succeeded()
             self._context.log.note("signed in")
             return reply
 
-    def _begun(self, vault: Vault, passphrase: str) -> Reply:
+    def _begun(self, vault: Vault, passphrase: str) -> messages.Reply:
         value = self._sessions.begin(vault.unlock(passphrase, EVERYDAY))
-        return elsewhere("/", (self._gate.cookie(value),))
+        return visits.elsewhere("/", (self._gate.cookie(value),))
 
 
-def _listed(context: OperatorContext, visit: Visit) -> list[tuple[str, str, str]]:
+def _listed(context: OperatorContext, visit: visits.Visit) -> list[tuple[str, str, str]]:
     """All studies: names, titles and how they stand."""
     found = list[tuple[str, str, str]]()
     for study in studies_of(context.vault):
@@ -281,5 +264,5 @@ def _listed(context: OperatorContext, visit: Visit) -> list[tuple[str, str, str]
     return found
 
 
-def _turned_away() -> Reply:
-    return EarlyReply(401, "You are not signed in, or no more. Sign in, and do it once more.").reply
+def _turned_away() -> messages.Reply:
+    return visits.EarlyReply(401, "You are not signed in, or no more. Sign in, and do it once more.").reply

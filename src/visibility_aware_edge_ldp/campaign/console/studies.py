@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from visibility_aware_edge_ldp.campaign import directory
 from visibility_aware_edge_ldp.campaign.amendments import DEVICE, Amended, Person, SignedAmendment
 from visibility_aware_edge_ldp.campaign.charter import DAY, Charter, Round
 from visibility_aware_edge_ldp.campaign.console.choices import (
@@ -32,16 +33,6 @@ from visibility_aware_edge_ldp.campaign.console.choices import (
 )
 from visibility_aware_edge_ldp.campaign.console.people import People
 from visibility_aware_edge_ldp.campaign.console.vault import ISSUER, Key, Vault
-from visibility_aware_edge_ldp.campaign.directory import (
-    KEY,
-    OPERATOR,
-    TOKENS,
-    Campaign,
-    charter_of,
-    new_campaign,
-    read_campaign,
-    write,
-)
 from visibility_aware_edge_ldp.campaign.documents import drafted
 from visibility_aware_edge_ldp.campaign.http_client import Operator, checked_url
 from visibility_aware_edge_ldp.campaign.invitations import LETTERS, Invitations
@@ -88,8 +79,8 @@ class Study:
         return self.served.is_dir()
 
     @cached_property
-    def campaign(self) -> Campaign:
-        return read_campaign(self.served)
+    def campaign(self) -> directory.Campaign:
+        return directory.read_campaign(self.served)
 
     @property
     def charter(self) -> Charter:
@@ -126,16 +117,23 @@ class Study:
         found = self.prepared(everyday)
 
         def keep(place: Path, files: Mapping[str, bytes]) -> None:
-            rows = list(csv.reader(io.StringIO(files[TOKENS].decode())))[1:]
+            rows = list(csv.reader(io.StringIO(files[directory.TOKENS].decode())))[1:]
             tokens = json.dumps(dict(rows)).encode()
             signing.write(self.folder / _TOKENS, self._named(_TOKENS), tokens)
-            everyday.write(self.folder / _OPERATOR, self._named(_OPERATOR), files[OPERATOR])
-            write(place, {name: data for name, data in files.items() if name not in (KEY, TOKENS, LETTERS, OPERATOR)})
+            everyday.write(self.folder / _OPERATOR, self._named(_OPERATOR), files[directory.OPERATOR])
+            directory.write(
+                place,
+                {
+                    name: data
+                    for name, data in files.items()
+                    if name not in (directory.KEY, directory.TOKENS, LETTERS, directory.OPERATOR)
+                },
+            )
 
         self.set(port=port)
         issuer = self.vault.issuer_key(signing)
         key_file = self.vault.folder / ISSUER
-        return new_campaign(self.served, **found.arguments, key=issuer, key_file=key_file, written=keep)
+        return directory.new_campaign(self.served, **found.arguments, key=issuer, key_file=key_file, written=keep)
 
     def discard(self) -> None:
         """Remove a draft; a study that was signed stays."""
@@ -262,7 +260,7 @@ def drafted_charter(choices: Choices, people: People, issuer: str) -> Prepared:
     )
     rounds = tuple(Round(closes, fewest) for closes in deadlines)
     split = (Fraction(1, len(rounds)),) * len(rounds) if question.splits else ()
-    charter = charter_of(
+    charter = directory.charter_of(
         documents, issuer, choices.question, choices.epsilon, arguments["statistics"], rounds, choices.title,
         choices.epoch, arguments["retention"], split, page=invitations.named,
     )  # fmt: skip

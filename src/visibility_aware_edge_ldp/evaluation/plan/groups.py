@@ -4,15 +4,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import group_masks, sums_by_group, sums_within
-from visibility_aware_edge_ldp.counts.mixing import (
-    LINEAR,
-    RATIOS,
-    Floats,
-    GroupCounts,
-    ScoredCells,
-    friend_sums,
-    mixing_matrix,
-)
+from visibility_aware_edge_ldp.counts import mixing
 from visibility_aware_edge_ldp.evaluation.plan import base
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number
@@ -32,7 +24,9 @@ def user_error(world: VisibilityAwareGraph, epsilon: Number, name: str) -> base.
     return NO_GROUPS if world.graph.groups is None else error(_counted(world, epsilon), world.graph.groups, name)
 
 
-def position_error(world: VisibilityAwareGraph, name: str, noise: Floats, coin: Floats) -> base.PredictedError | str:
+def position_error(
+    world: VisibilityAwareGraph, name: str, noise: mixing.Floats, coin: mixing.Floats
+) -> base.PredictedError | str:
     """The same from the scores of positions, whose variances by class are given; ``coin`` is what an edge adds.
 
     A position has the variance of its class, so that a cell's follows from how many of each class it has.  [MIXING.7]
@@ -40,7 +34,7 @@ def position_error(world: VisibilityAwareGraph, name: str, noise: Floats, coin: 
     groups = world.graph.groups
     if groups is None:
         return NO_GROUPS
-    if name not in LINEAR and name not in RATIOS:
+    if name not in mixing.LINEAR and name not in mixing.RATIOS:
         return base.NO_CLOSED_FORM
     if not world.public.classes.is_constant and world.graph.n > MOST_NODES:
         return f"would take a look at the class of every position; a plan does so up to {MOST_NODES:,} nodes"
@@ -49,17 +43,17 @@ def position_error(world: VisibilityAwareGraph, name: str, noise: Floats, coin: 
     total = np.zeros((many, many))
     for kind in sorted(world.public.present - {Visibility.PUBLIC}):
         total += noise[kind] * _positions(world.public, kind, groups)
-        total += coin[kind] * friend_sums(groups.members, many, ends[kinds == kind])
+        total += coin[kind] * mixing.friend_sums(groups.members, many, ends[kinds == kind])
     total[np.diag_indices(many)] /= 2
-    return error(ScoredCells(mixing_matrix(groups.members, many, ends), total), groups, name)
+    return error(mixing.ScoredCells(mixing.mixing_matrix(groups.members, many, ends), total), groups, name)
 
 
-def error(known: GroupCounts | ScoredCells, groups: Groups, name: str) -> base.PredictedError | str:
+def error(known: mixing.GroupCounts | mixing.ScoredCells, groups: Groups, name: str) -> base.PredictedError | str:
     """The standard error of a statistic of groups; of several entries the mean over them."""
-    if name in LINEAR:
-        gradients = list(LINEAR[name](groups.sizes))
+    if name in mixing.LINEAR:
+        gradients = list(mixing.LINEAR[name](groups.sizes))
     else:
-        ratios = RATIOS[name](known.cells, groups.sizes)
+        ratios = mixing.RATIOS[name](known.cells, groups.sizes)
         if not all(ratio.below for ratio in ratios):
             return "a group of the assumed graph has no edges, so that its index is not defined"
         gradients = [
@@ -70,7 +64,7 @@ def error(known: GroupCounts | ScoredCells, groups: Groups, name: str) -> base.P
     return base.PredictedError(float(np.mean(each)), entries=tuple(each))
 
 
-def _positions(view: PublicView, kind: Visibility, groups: Groups) -> Floats:
+def _positions(view: PublicView, kind: Visibility, groups: Groups) -> mixing.Floats:
     """(groups, groups): how many positions of a class members of one group have with those of another."""
     if view.classes.is_constant:
         return np.asarray(np.outer(groups.sizes, groups.sizes) - np.diag(groups.sizes), np.float64)
@@ -78,7 +72,7 @@ def _positions(view: PublicView, kind: Visibility, groups: Groups) -> Floats:
     return sums_by_group(sums_within(plane, group_masks(groups.members, groups.count)), groups.members, groups.count)
 
 
-def _counted(world: VisibilityAwareGraph, epsilon: Number) -> GroupCounts:
+def _counted(world: VisibilityAwareGraph, epsilon: Number) -> mixing.GroupCounts:
     """The true sums of all groups, with the noise that everybody's answers would have."""
     survey = group_survey(world.public, epsilon)
     members, many = survey.groups.members, survey.groups.count
@@ -86,8 +80,8 @@ def _counted(world: VisibilityAwareGraph, epsilon: Number) -> GroupCounts:
     variances = np.array([float(survey.mechanism(kind).variance) for kind in survey.classes]).reshape(-1, 1)
     noise = np.where(hiding, variances, 0.0).sum(axis=0)
     asked = [np.flatnonzero(hiding.any(axis=0) & (members == a)) for a in range(many)]
-    return GroupCounts(
-        friend_sums(members, many, world.graph.edges),
+    return mixing.GroupCounts(
+        mixing.friend_sums(members, many, world.graph.edges),
         np.array([users.size for users in asked]),
         tuple(np.zeros((users.size, many)) for users in asked),
         tuple(noise[users] for users in asked),

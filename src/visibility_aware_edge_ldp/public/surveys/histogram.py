@@ -7,17 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
+import visibility_aware_edge_ldp.privacy as privacy
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse
-from visibility_aware_edge_ldp.privacy import (
-    Guarantee,
-    Number,
-    OneDegree,
-    OneEdge,
-    OneListEntry,
-    edge_from_lists,
-    parse_epsilon,
-)
 from visibility_aware_edge_ldp.public.layout import Bits, Ints, Numbers, ValueReport
 from visibility_aware_edge_ldp.public.surveys.base import Content, RosterSurvey
 from visibility_aware_edge_ldp.public.trust import USER
@@ -55,20 +47,20 @@ class HistogramSurvey(RosterSurvey):
         return _hadamard_response(self.epsilon, self.bins)
 
     @property
-    def guarantee(self) -> Guarantee[OneDegree]:
+    def guarantee(self) -> privacy.Guarantee[privacy.OneDegree]:
         """What one user's degree loses.  [WHOLE.1]"""
-        return Guarantee(OneDegree, self.epsilon)
+        return privacy.Guarantee(privacy.OneDegree, self.epsilon)
 
     @property
-    def list_price(self) -> Guarantee[OneListEntry]:
+    def list_price(self) -> privacy.Guarantee[privacy.OneListEntry]:
         """One entry of a list changes one degree, and that is all that is seen of it."""
-        return Guarantee(OneListEntry, self.epsilon)
+        return privacy.Guarantee(privacy.OneListEntry, self.epsilon)
 
-    def price(self, kind: Visibility, round_number: int = 1) -> Guarantee[OneEdge]:
+    def price(self, kind: Visibility, round_number: int = 1) -> privacy.Guarantee[privacy.OneEdge]:
         """What an edge of any non-public class loses at most.  [WHOLE.2]"""
-        return edge_from_lists(self.list_price)
+        return privacy.edge_from_lists(self.list_price)
 
-    def payment(self, round_number: int = 1) -> dict[Visibility, Guarantee[OneListEntry]]:
+    def payment(self, round_number: int = 1) -> dict[Visibility, privacy.Guarantee[privacy.OneListEntry]]:
         """What one user pays: the same for each class."""
         return dict.fromkeys(NON_PUBLIC, self.list_price)
 
@@ -81,10 +73,10 @@ class HistogramSurvey(RosterSurvey):
         }
 
 
-def histogram_survey(view: PublicView, epsilon: Number, edges: Sequence[int] | None = None) -> HistogramSurvey:
+def histogram_survey(view: PublicView, epsilon: privacy.Number, edges: Sequence[int] | None = None) -> HistogramSurvey:
     """A survey of the degree histogram; without ``edges`` the bins grow with the degree."""
     bins = growing_bins(view.n) if edges is None else tuple(int(edge) for edge in edges)
-    return HistogramSurvey(view.roster_digest, view.n, view.policy.digest, parse_epsilon(epsilon), bins)
+    return HistogramSurvey(view.roster_digest, view.n, view.policy.digest, privacy.parse_epsilon(epsilon), bins)
 
 
 def growing_bins(nodes: int) -> tuple[int, ...]:
