@@ -1,7 +1,5 @@
 """A campaign's directory: charter, documents, keys and tokens, written whole or not at all, and read for serving."""
 
-from __future__ import annotations
-
 import secrets
 import shutil
 import tempfile
@@ -311,18 +309,18 @@ class ServedCampaign:
     credentials: signed_documents.Credentials = field(repr=False)
     consents: Consents | None = field(default=None, repr=False)
 
-    def among(self, consents: Consents) -> ServedCampaign:
+    def among(self, consents: Consents) -> "ServedCampaign":
         """The same, once it is known who consented."""
         return replace(self, terms=self.terms.among(consents).prepared(), consents=consents)
 
     @classmethod
-    def of(cls, campaign: Campaign) -> ServedCampaign:
+    def of(cls, campaign: Campaign) -> "ServedCampaign":
         # What every upload is checked with is made before the first one.
         terms = Terms(campaign.charter, campaign.documents.view).prepared()
         return cls(campaign, terms, signed_documents.Credentials.of(campaign.operator, campaign.participants))
 
     @classmethod
-    def read(cls, directory: Path | str) -> ServedCampaign:
+    def read(cls, directory: Path | str) -> "ServedCampaign":
         return cls.of(read_campaign(directory))
 
     @property
