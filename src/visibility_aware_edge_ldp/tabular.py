@@ -1,7 +1,5 @@
 """What a result can be turned into: a DataFrame, plain values, CSV, LaTeX, a plot, a table in a notebook."""
 
-from __future__ import annotations
-
 import csv
 import html
 import io

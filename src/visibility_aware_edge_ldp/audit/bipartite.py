@@ -4,8 +4,6 @@ The worlds are all graphs of a few people and places, edges between two of one s
 these. In USER an edge loses what its person's noisy degree and answers lose together.  [BIPARTITE.2-3], [AUDIT.4-6]
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -16,14 +16,7 @@ from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge, Release
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import TILE
 from visibility_aware_edge_ldp.public.rules import ListedPositions
-from visibility_aware_edge_ldp.public.scope import (
-    Outside,
-    PublicPositions,
-    Scope,
-    group_scope,
-    list_scope,
-    named_scope,
-)
+from visibility_aware_edge_ldp.public.scope import Outside, PublicPositions, Scope, group_scope, list_scope, named_scope
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 

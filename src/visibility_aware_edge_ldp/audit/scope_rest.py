@@ -3,8 +3,6 @@
 A position that is asked, inside or because it was drawn, loses what its class may, once; any other nothing.  [SCOPE.7]
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The charter: all that a campaign asks, of whom, with which noise and until when, as signed bytes.  [CHARTER.1-3]"""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -144,7 +142,7 @@ class Charter:
         return signed_documents.encode(content)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Charter:
+    def from_bytes(cls, data: bytes) -> "Charter":
         """The charter in these bytes; refuses anything that :attr:`data` would not be."""
         content = signed_documents.decode(data, LARGEST)
         if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -190,14 +188,14 @@ class SignedCharter:
     signature: bytes = field(repr=False)
 
     @classmethod
-    def of(cls, charter: Charter, key: bytes) -> SignedCharter:
+    def of(cls, charter: Charter, key: bytes) -> "SignedCharter":
         """The charter, signed by its issuer."""
         if signed_documents.fingerprint(key) != charter.issuer:
             raise ProtocolViolation("A charter is signed by the issuer that it names; this is another key.")
         return cls(charter.data, signed_documents.sign(key, charter.data))
 
     @classmethod
-    def from_hex(cls, data: bytes, signature: str) -> SignedCharter:
+    def from_hex(cls, data: bytes, signature: str) -> "SignedCharter":
         """From a charter's bytes and its signature in hex, as a header or a file has it."""
         try:
             found = bytes.fromhex(signature)

@@ -1,7 +1,5 @@
 """A campaign's directory: charter, documents, keys and tokens, written whole or not at all, and read for serving."""
 
-from __future__ import annotations
-
 import secrets
 import shutil
 import tempfile
@@ -14,7 +12,6 @@ from pathlib import Path
 
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.campaign import signed_documents
 from visibility_aware_edge_ldp.campaign.charter import Charter, Round, SignedCharter
 from visibility_aware_edge_ldp.campaign.charter_log import LOG, SERVER_KEY, CharterLog, continued, read_signing
 from visibility_aware_edge_ldp.campaign.consents import Consents
@@ -22,6 +19,19 @@ from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
 from visibility_aware_edge_ldp.campaign.invitations import LETTERS, Invitations, NamedPage, refuse_formulas, token_table
 from visibility_aware_edge_ldp.campaign.question import Question
 from visibility_aware_edge_ldp.campaign.questions import TRIANGLES, question_named, question_of
+from visibility_aware_edge_ldp.campaign.signed_documents import (
+    Credentials,
+    decode,
+    digest,
+    encode,
+    fingerprint,
+    is_fingerprint,
+    new_key,
+    new_token,
+    sync,
+    token_hash,
+    write_new,
+)
 from visibility_aware_edge_ldp.campaign.terms import Terms, refuse_too_few, refuse_unfit
 from visibility_aware_edge_ldp.campaign.waves import Wave
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation
@@ -112,10 +122,7 @@ def new_campaign(
     place, names = Path(directory), list(names)
     _refuse_existing(place)
     refuse_formulas(names)
-    documents, secret = (
-        drafted(names, policy, edges, epoch, scope, groups),
-        signed_documents.new_key() if key is None else key,
-    )
+    documents, secret = drafted(names, policy, edges, epoch, scope, groups), new_key() if key is None else key
     least = [fewest] * len(closes) if isinstance(fewest, int) else list(fewest)
     if len(least) != len(closes):
         raise BadInput(f"{len(closes)} rounds need as many least numbers of responders; got {len(least)}.")
@@ -125,7 +132,7 @@ def new_campaign(
     chosen = _checked_split(question, split, len(rounds))
     charter = charter_of(
         documents,
-        signed_documents.fingerprint(secret),
+        fingerprint(secret),
         question,
         epsilon,
         statistics,
@@ -169,7 +176,7 @@ def charter_of(
             issuer=issuer,
             epoch=epoch,
             nodes=len(documents.roster),
-            **{name: signed_documents.digest(data) for name, data in documents.data.items()},
+            **{name: digest(data) for name, data in documents.data.items()},
             question=question,
             statistics=asked,
             epsilon=exact,
@@ -214,12 +221,12 @@ def write(place: Path, files: Mapping[str, bytes]) -> None:
     try:
         for name, data in files.items():
             (draft / name).parent.mkdir(exist_ok=True)
-            signed_documents.write_new(draft / name, data, 0o600 if name in PRIVATE else 0o644)
+            write_new(draft / name, data, 0o600 if name in PRIVATE else 0o644)
         for folder in {(draft / name).parent for name in files}:
-            signed_documents.sync(folder)
+            sync(folder)
         _refuse_existing(place)
         draft.rename(place)
-        signed_documents.sync(place.parent)
+        sync(place.parent)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
@@ -269,7 +276,7 @@ def new_files(
 
 
 def _files(charter: Charter, documents: Documents, key: bytes, invitations: Invitations | None) -> dict[str, bytes]:
-    operator, tokens = signed_documents.new_token(), [signed_documents.new_token() for _ in documents.roster]
+    operator, tokens = new_token(), [new_token() for _ in documents.roster]
     people = list(zip(documents.roster, tokens, strict=True))
     return {
         CHARTER: charter.data,
@@ -278,29 +285,24 @@ def _files(charter: Charter, documents: Documents, key: bytes, invitations: Invi
         KEY: key.hex().encode(),
         OPERATOR: operator.encode(),
         TOKENS: token_table(people),
-        HASHES: signed_documents.encode(
-            {
-                "operator": signed_documents.token_hash(operator),
-                "participants": [signed_documents.token_hash(token) for token in tokens],
-            }
-        ),
+        HASHES: encode({"operator": token_hash(operator), "participants": [token_hash(token) for token in tokens]}),
         **(invitations.files(people, charter) if invitations else {}),
     }
 
 
 def _signing(charter: Charter, issuer_key: bytes, key_file: Path | None) -> dict[str, bytes]:
-    server = signed_documents.new_key()
-    log = continued(key_file, charter, signed_documents.fingerprint(server), issuer_key)
+    server = new_key()
+    log = continued(key_file, charter, fingerprint(server), issuer_key)
     return {LOG: log.data, SERVER_KEY: server.hex().encode()}
 
 
 def _read_hashes(data: bytes, nodes: int) -> tuple[str, tuple[str, ...]]:
-    content = signed_documents.decode(data)
+    content = decode(data)
     if not isinstance(content, dict) or content.keys() != {"operator", "participants"}:
         raise BadInput(f"{HASHES} holds the hashes of the operator's and the participants' tokens.")
     operator, listed = content["operator"], content["participants"]
     hashes = tuple(listed) if isinstance(listed, list) else ()
-    if len(hashes) != nodes or not all(signed_documents.is_fingerprint(each) for each in (operator, *hashes)):
+    if len(hashes) != nodes or not all(is_fingerprint(each) for each in (operator, *hashes)):
         raise BadInput(f"{HASHES} must hold one hash for each of the {nodes:,} participants.")
     return str(operator), tuple(str(each) for each in hashes)
 
@@ -316,21 +318,21 @@ class ServedCampaign:
 
     campaign: Campaign
     terms: Terms = field(repr=False)
-    credentials: signed_documents.Credentials = field(repr=False)
+    credentials: Credentials = field(repr=False)
     consents: Consents | None = field(default=None, repr=False)
 
-    def among(self, consents: Consents) -> ServedCampaign:
+    def among(self, consents: Consents) -> "ServedCampaign":
         """The same, once it is known who consented."""
         return replace(self, terms=self.terms.among(consents).prepared(), consents=consents)
 
     @classmethod
-    def of(cls, campaign: Campaign) -> ServedCampaign:
+    def of(cls, campaign: Campaign) -> "ServedCampaign":
         # What every upload is checked with is made before the first one.
         terms = Terms(campaign.charter, campaign.documents.view).prepared()
-        return cls(campaign, terms, signed_documents.Credentials.of(campaign.operator, campaign.participants))
+        return cls(campaign, terms, Credentials.of(campaign.operator, campaign.participants))
 
     @classmethod
-    def read(cls, directory: Path | str) -> ServedCampaign:
+    def read(cls, directory: Path | str) -> "ServedCampaign":
         return cls.of(read_campaign(directory))
 
     @property

@@ -3,8 +3,6 @@
 Nothing that comes back is trusted: it is limited in size, and whoever asked for it checks what it says.
 """
 
-from __future__ import annotations
-
 import email.utils
 import http.client
 import io
@@ -112,7 +110,7 @@ class Transport:
             attempt += 1
 
     def _once(
-        self, method: str, path: str, body: bytes | None, most: int, own: bool, partial: Partial
+        self, method: str, path: str, body: bytes | None, most: int, own: bool, partial: "Partial"
     ) -> tuple[Reply | None, str]:
         """One attempt: its reply, or why there is none. A reply that broke off before is gone on with."""
         until = self._patience.clock() + self._patience.attempt

@@ -16,14 +16,7 @@ from visibility_aware_edge_ldp.errors import BadPolicy, BadPrivacyParameter, Pro
 from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge, Release
 from visibility_aware_edge_ldp.public.node_rules import AttributeRule, Attributes, DrawnProfiles, NodeTypes
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.rules import (
-    KeyedHash,
-    ListedPositions,
-    MostOpen,
-    Rule,
-    SameClass,
-    canonical,
-)
+from visibility_aware_edge_ldp.public.rules import KeyedHash, ListedPositions, MostOpen, Rule, SameClass, canonical
 from visibility_aware_edge_ldp.public.visibility import Multipliers, Visibility
 
 FORMAT = "va-edge-ldp policy 1"

@@ -4,8 +4,6 @@ The rehearsal alone knows the graph. It gives everybody a home and a friend list
 HTTP, and compares what comes out with the same reports counted here, and with the truth.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -54,7 +52,7 @@ class Found:
     truth: float
 
     @classmethod
-    def of(cls, statistic: str, said: Mapping[str, Any], truth: float) -> Found:
+    def of(cls, statistic: str, said: Mapping[str, Any], truth: float) -> "Found":
         """What the answers say of a statistic; an end of its interval that they leave out is infinitely far."""
         low, high = said["interval"]
         ends = -math.inf if low is None else low, math.inf if high is None else high

@@ -1,7 +1,5 @@
 """Who takes part in a rehearsal: everybody's home, token and friend list, and the process that acts for it."""
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Callable, Sequence
@@ -96,7 +94,7 @@ class Trial:
     timed: list[int]
 
     @classmethod
-    def of(cls, present: Ints, processes: int) -> Trial:
+    def of(cls, present: Ints, processes: int) -> "Trial":
         """From all over the roster, since whoever is listed early answers for more; nobody where few are there."""
         shares = [present[present % processes == place] for place in range(processes)]
         if min(share.size for share in shares) < _SHARE * (_TIMED + 1):

@@ -1,7 +1,5 @@
 """The processes of a rehearsal: the server, and those that act for people; none outlives the rehearsal."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os
@@ -58,7 +56,7 @@ class Plan:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_text(cls, text: str) -> Plan:
+    def from_text(cls, text: str) -> "Plan":
         content = json.loads(text)
         return cls(**{**content, "people": [Person(**each) for each in content["people"]]})
 
@@ -76,7 +74,7 @@ class Done:
         return json.dumps({**asdict(self), "report": base64.b64encode(self.report).decode()})
 
     @classmethod
-    def from_text(cls, text: str) -> Done:
+    def from_text(cls, text: str) -> "Done":
         content = json.loads(text)
         if "error" in content:
             raise RehearsalFailed(content["error"])
@@ -167,7 +165,7 @@ class Workers:
         self._logs: list[Path] = []
         self._said: queue.SimpleQueue[tuple[int, str]] = queue.SimpleQueue()
 
-    def __enter__(self) -> Workers:
+    def __enter__(self) -> "Workers":
         try:
             for number, plan in enumerate(self._plans):
                 path, log = self._place / f"worker-{number}.json", self._place / f"worker-{number}.log"

@@ -1,7 +1,5 @@
 """A series of waves: the directory of its next campaign, and what its published answers say together.  [WAVES.3]"""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -75,7 +73,7 @@ class Series:
     waves: Sequence[Mapping[str, Changed]]
 
     @classmethod
-    def of(cls, answers: Sequence[Mapping[str, Any]]) -> Series:
+    def of(cls, answers: Sequence[Mapping[str, Any]]) -> "Series":
         """From the answers of each wave, in any order; refuses another series' and a missing one."""
         starts = [each for each in answers if "wave" not in each]
         waves = sorted((each for each in answers if "wave" in each), key=lambda each: int(each["wave"]["number"]))

@@ -5,8 +5,6 @@ objects, lists, texts and whole numbers only. Keys are sorted, there are no spac
 composed form (NFC). Whole numbers fit 64 bits with a sign; larger ones, and fractions, are written as texts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json
@@ -261,7 +259,7 @@ class Credentials:
     _known: frozenset[bytes] = field(repr=False)
 
     @classmethod
-    def of(cls, operator: str, participants: Sequence[str]) -> Credentials:
+    def of(cls, operator: str, participants: Sequence[str]) -> "Credentials":
         """From hashes in hex."""
         hashes = tuple(bytes.fromhex(each) for each in participants)
         known = frozenset([bytes.fromhex(operator), *hashes])

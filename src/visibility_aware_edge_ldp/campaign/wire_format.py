@@ -10,8 +10,6 @@ leaves there are, and the tree's top: so a proof also shows of how many. Where t
 parts have such a tree, too, and each travels with its proof.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import unicodedata
@@ -63,7 +61,7 @@ class Receipt:
         return encode(content)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Receipt:
+    def from_bytes(cls, data: bytes) -> "Receipt":
         """The receipt in these bytes; refuses anything that :meth:`to_bytes` would not have written."""
         content = decode(data, _LARGEST)
         if not isinstance(content, dict) or content.keys() != _FIELDS:
@@ -251,7 +249,7 @@ class Tree:
     levels: list[Level] = field(repr=False)
 
     @classmethod
-    def of(cls, leaves: Sequence[Leaf]) -> Tree:
+    def of(cls, leaves: Sequence[Leaf]) -> "Tree":
         data = [leaf(participant, digest.hex()) for participant, digest in leaves]
         levels = levels_of(data) if data else []
         return cls([participant for participant, _ in leaves], [digest for _, digest in leaves], levels)

@@ -1,7 +1,5 @@
 """What ``campaign check`` says: how each report stands, the codes to compare, and what another was shown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any

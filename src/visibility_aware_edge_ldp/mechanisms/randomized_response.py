@@ -1,7 +1,5 @@
 """Randomized response on one bit: forward, likelihood, unbiased inverse and variance.  [RR.1-3]  [CHANNEL.1-3]"""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -58,7 +56,7 @@ class Channel:
         pairs = zip(self.given_zero, self.given_one, strict=True)
         return max(abs(_log(one) - _log(zero)) for zero, one in pairs)
 
-    def refined(self, outcome: int, second: Channel) -> Channel:
+    def refined(self, outcome: int, second: "Channel") -> "Channel":
         """Ask again where the first answer was ``outcome``; other outcomes stay as they are.  [CHANNEL.3]"""
         return Channel(
             _split(self.given_zero, outcome, second.given_zero),

@@ -1,7 +1,5 @@
 """Groups: a public attribute that puts every member of the roster into one of a few groups.  [GROUPS.0]"""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -78,7 +76,7 @@ class Groups:
         members = hashlib.sha256(self.members.astype("<i8").tobytes()).hexdigest()
         return {"attribute": self.attribute, "labels": list(self.labels), "members": members}
 
-    def of(self, nodes: Ints) -> Groups:
+    def of(self, nodes: Ints) -> "Groups":
         """The groups of some of the nodes, in this order."""
         return replace(self, members=self.members[nodes])
 

@@ -1,7 +1,5 @@
 """Layouts: the bytes of a report, declared once. A head of fixed size, then a body whose length the head decides."""
 
-from __future__ import annotations
-
 import hashlib
 import struct
 from abc import ABC, abstractmethod
@@ -28,7 +26,7 @@ _VERSION = 1
 class Report:
     """What leaves a client for one round of one survey."""
 
-    layout: ClassVar[Layout[Any]]
+    layout: "ClassVar[Layout[Any]]"
 
     @cached_property
     def digest(self) -> str:

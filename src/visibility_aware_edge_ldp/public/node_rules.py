@@ -1,7 +1,5 @@
 """Rules from what is public about nodes: profiles, types, attributes ("same department is public").  [POSITION.0-1]"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -70,7 +68,7 @@ class OracleHubs:
         return f"the {float(self.fraction):.1%} of nodes with the highest true degree are public (rule {self.rule!r})"
 
 
-def profile_rule(profiles: Mapping[Hashable, str | bool], rule: str) -> NodeTypes:
+def profile_rule(profiles: Mapping[Hashable, str | bool], rule: str) -> "NodeTypes":
     """Two kinds of nodes and the table of a rule; nodes that are not named are private."""
     types = {name: _is_public(name, word) for name, word in profiles.items()}
     return NodeTypes(types, profile_table(rule), f"{sum(types.values()):,} public profiles (rule {rule!r})")

@@ -17,14 +17,7 @@ from visibility_aware_edge_ldp.errors import BadPolicy, BadPrivacyParameter
 from visibility_aware_edge_ldp.privacy import Bill, Number, Release, parse_share
 from visibility_aware_edge_ldp.public import node_rules
 from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy, InsideRule, between_rule, inside_rule
-from visibility_aware_edge_ldp.public.rules import (
-    KeyedHash,
-    ListedPositions,
-    MostOpen,
-    Names,
-    Rule,
-    SameClass,
-)
+from visibility_aware_edge_ldp.public.rules import KeyedHash, ListedPositions, MostOpen, Names, Rule, SameClass
 from visibility_aware_edge_ldp.public.scope import Outside, Scope
 from visibility_aware_edge_ldp.public.visibility import (
     DEFAULT_MULTIPLIERS,

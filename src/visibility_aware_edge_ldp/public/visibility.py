@@ -1,7 +1,5 @@
 """The three classes of visibility and how well each is guarded.  [POSITION.1]"""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -25,7 +23,7 @@ class Visibility(IntEnum):
         return self.name
 
     @classmethod
-    def of(cls, word: Visibility | str) -> Visibility:
+    def of(cls, word: "Visibility | str") -> "Visibility":
         """From a word such as "public" or "friend-visible"."""
         if isinstance(word, Visibility):
             return word

@@ -4,8 +4,6 @@ Whole numbers go through NumPy's own reader. Whatever that refuses is read line 
 slower, understands any names, and is the only place that can say which line is wrong.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re

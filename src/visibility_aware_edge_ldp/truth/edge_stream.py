@@ -4,8 +4,6 @@ Users are numbered from 0. A loop is left out and counted. Whether each edge is 
 (each with its smaller end first, rows in order), which `EdgeStream.is_rising` says; elsewhere a stream cannot tell.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from itertools import chain

@@ -5,8 +5,6 @@ Alters are numbered within each ego, so that only their names or codes say who t
 friends, and, with survey weights, what each respondent stands for.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import zipfile

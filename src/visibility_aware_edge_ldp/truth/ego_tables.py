@@ -5,8 +5,6 @@ two-file and one-file shapes, and Network Canvas's CSV and GraphML exports: a fo
 Tables are known by their columns, not by their files' names.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -5,8 +5,6 @@ not by its name. A table has two columns of names. A matrix holds zeros and ones
 around it.
 """
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Callable, Sequence

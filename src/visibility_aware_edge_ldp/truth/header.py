@@ -4,8 +4,6 @@ Both are decided by comparing the first line with the lines below it. Where noth
 caller is told which option settles it: a header that is read as an edge would be two people who do not exist.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

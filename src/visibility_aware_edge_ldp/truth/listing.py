@@ -1,7 +1,5 @@
 """Lists of edges with names, and the simple undirected graph that each of them is."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -58,7 +56,7 @@ class Listing:
         notes += _direction_note(self.kind, rows, len(edges), both)
         return Graph(self.names, edges, tuple(notes), source, people=self.people)
 
-    def among(self, nodes: int | Iterable[Hashable]) -> Listing:
+    def among(self, nodes: int | Iterable[Hashable]) -> "Listing":
         """The same edges among exactly these nodes, in this order, isolated ones included.
 
         Parameters

@@ -17,13 +17,7 @@ from visibility_aware_edge_ldp.truth.ego_survey import EgoSurvey
 from visibility_aware_edge_ldp.truth.formats import other_format
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.header import TableOptions
-from visibility_aware_edge_ldp.truth.listing import (
-    Listing,
-    check_size,
-    near_duplicates,
-    people_and_places,
-    sort_nodes,
-)
+from visibility_aware_edge_ldp.truth.listing import Listing, check_size, near_duplicates, people_and_places, sort_nodes
 from visibility_aware_edge_ldp.truth.text_file import load_bytes
 
 

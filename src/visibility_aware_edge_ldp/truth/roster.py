@@ -1,7 +1,5 @@
 """A roster that names are looked for in: forgivingly, with a row for every name and what became of it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

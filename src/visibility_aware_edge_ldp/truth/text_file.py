@@ -3,8 +3,6 @@
 Of a table: its separator, its two columns of names, and whether its first line is a header.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
@@ -121,7 +119,7 @@ class TextTable:
     options: TableOptions
 
     @classmethod
-    def of(cls, raw: RawText, path: Path, options: TableOptions) -> TextTable:
+    def of(cls, raw: RawText, path: Path, options: TableOptions) -> "TextTable":
         data, by_name = raw.data, raw.is_plain
         if b"\n" not in data and b"\r" in data:
             data, by_name = data.replace(b"\r", b"\n"), False

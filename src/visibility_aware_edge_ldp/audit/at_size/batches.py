@@ -4,8 +4,6 @@ Beyond 2^19 positions coins are drawn in parts, beyond 1 MiB a keystream is, bey
 512 users rows are worked through in blocks and panels, and large arrays go to compiled kernels.  [LARGE.5]
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence

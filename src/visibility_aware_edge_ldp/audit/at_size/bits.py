@@ -5,8 +5,6 @@ must then be its own bit, flipped as its own word says: it depends on no other b
 drawn. What an edge loses follows from where flipping begins.  [LARGE.3]
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Answers at size that are made by other code than clients: campaigns' rows, and chains.  [LARGE.3], [CHAIN.1]"""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import permutations
 

@@ -3,8 +3,6 @@
 Smooth bounds are compared with plain ones, over all positions and distances, where that can be afforded.  [SENS.1]
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """NEIGHBOURHOOD, public hubs, at size: territories of up to hundreds that share their users.  [LARGE.1-2], [HUB.1-4]"""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction

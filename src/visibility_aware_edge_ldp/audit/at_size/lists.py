@@ -1,7 +1,5 @@
 """Degrees, histograms, and hubs chosen by degree, at size: all users in one call.  [LARGE.1-3]"""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction

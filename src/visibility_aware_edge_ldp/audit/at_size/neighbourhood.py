@@ -1,7 +1,5 @@
 """NEIGHBOURHOOD at size: counts of owned triangles under every guard.  [LARGE.1-2], [OWNER.2-4]"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The audits at size of every client, by the name of its protocol; one that has none fails by that name."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from visibility_aware_edge_ldp.audit.at_size import (

@@ -4,8 +4,6 @@ Given a transcript, an edge is in one row alone, whose holder sends two numbers.
 told of a world comes from all users in one call, as a simulation runs them, with every noise tried.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

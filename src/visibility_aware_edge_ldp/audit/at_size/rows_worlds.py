@@ -1,7 +1,5 @@
 """Where USER triangles and 4-cycles are audited at size: rosters, policies, hostile transcripts, lists.  [LARGE.4]"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction

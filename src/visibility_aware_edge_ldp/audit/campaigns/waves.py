@@ -6,8 +6,6 @@ ledgers; what a wave says is walked for everything that a ledger can have told b
 up, because each draws coins of its own. Both are compared with what was agreed to and with what the ledger counts.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager

@@ -8,8 +8,6 @@ neighbouring worlds are exact laws.
 Randomized bits get a word each, too, at the two words between which a flip begins.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ must be 2 apart. Narrower noise fails at the one, wider noise at the other. Wher
 one word far out, or by halving, and what is measured has to be confirmed too.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

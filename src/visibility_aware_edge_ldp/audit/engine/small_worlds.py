@@ -3,8 +3,6 @@
 And the largest loss between the exact laws of what neighbouring worlds say, by the class that differs.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator

@@ -6,8 +6,6 @@ an edge is the sum of what the reports of all users lose.
 Also the degrees as later rounds use them: what the clients add noise to in one world, and that noise.  [WALK.1]
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The whole protocol of groups, every noise in a window walked, as that of degrees.  [AUDIT.4-6], [GROUPS.2]"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial

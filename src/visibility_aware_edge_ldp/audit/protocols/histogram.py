@@ -1,7 +1,5 @@
 """Those who hide their whole degree, every column and every sign walked.  [AUDIT.2], [AUDIT.6], [WHOLE.1-2]"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -3,8 +3,6 @@
 The real clients report their degrees and count under a plan; the noise of both rounds is put back as its exact law.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations_with_replacement
 

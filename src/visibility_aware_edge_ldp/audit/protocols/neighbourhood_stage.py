@@ -1,7 +1,5 @@
 """Owned triangles under one plan: what real clients add their noise to in each graph, and what it tells.  [WALK.5]"""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -73,7 +71,7 @@ def real_users(
     return Spoken(*counts_and_scales(send, survey.loss, survey.plan.sensitivities if supposed is None else supposed))
 
 
-def check_users(stage: OwnedStage) -> None:
+def check_users(stage: "OwnedStage") -> None:
     """That everybody adds the plan's noise in every world, and in the last one to the nearest words that there are.
 
     Five users do not use a claim up, so less noise than the plan's could keep it among them, and not among more.

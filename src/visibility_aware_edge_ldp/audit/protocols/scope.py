@@ -3,8 +3,6 @@
 The worlds are all graphs of a few users, edges outside the scope among them; the real clients hold whole lists.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 What is done is noted before it is done; names and tokens are never noted.
 """
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from dataclasses import replace as replaced

@@ -4,8 +4,6 @@ Every address but the sign-in, the set-up and the style needs a session, and eve
 done in threads, one at a time for each console: an operator presses one button after the other.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import secrets

@@ -1,7 +1,5 @@
 """What an operator chooses for a study, as forms send it."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Hashable, Mapping
@@ -53,7 +51,7 @@ class Choices:
         return asdict(self)
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> Choices:
+    def from_content(cls, content: Mapping[str, Any]) -> "Choices":
         known = {each.name for each in fields(cls)}
         return cls(**{name: value for name, value in content.items() if name in known} | {"closes": _dates(content)})
 
@@ -64,7 +62,7 @@ class Choices:
         given = sum(map(bool, self.closes))
         return given if given in possible else possible[0]
 
-    def given(self, form: Mapping[str, str]) -> Choices:
+    def given(self, form: Mapping[str, str]) -> "Choices":
         """With what a form says; refuses what cannot be, in a sentence."""
         names = [each.name for each in fields(self) if each.name in form]
         # An empty field keeps the edges that there are, unless it is said that there are none.

@@ -1,7 +1,5 @@
 """A study before its charter is signed: people, what to ask, what that can tell, and the signature."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -3,8 +3,6 @@
 ``Invitations.fields`` is the one place where a link is made.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
@@ -33,7 +31,7 @@ class Invitation:
     token: str = field(repr=False)
 
     @classmethod
-    def of(cls, charter: Charter, address: str, page: str, person: Person, label: str, token: str) -> Invitation:
+    def of(cls, charter: Charter, address: str, page: str, person: Person, label: str, token: str) -> "Invitation":
         """From a campaign, the addresses of its server and its page, and what the roster calls the person."""
         return cls(person, label, Invitations(address, page).fields(label, token, charter)["link"], token)
 

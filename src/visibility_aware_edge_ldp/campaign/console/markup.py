@@ -1,7 +1,5 @@
 """Forms and pages of the console, as HTML that works without a script."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The log is an append-only chain of lines, as a campaign's server keeps one. It h
 was changed or removed is seen by whoever kept a later head.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import threading

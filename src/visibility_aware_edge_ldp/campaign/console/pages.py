@@ -1,7 +1,5 @@
 """Pages of no one study (set-up, sign-in, all studies, a new one, the log), and what is printed from a study's page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

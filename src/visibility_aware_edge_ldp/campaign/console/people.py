@@ -3,8 +3,6 @@
 Only what stands in the roster leaves the console: a person's name, or a code in its place if the operator chooses so.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import secrets
@@ -73,7 +71,7 @@ class People:
         return {"by": self.by, "listed": [list(asdict(each).values()) for each in self.listed]}
 
     @classmethod
-    def from_content(cls, content: dict[str, Any]) -> People:
+    def from_content(cls, content: dict[str, Any]) -> "People":
         return cls(tuple(Person(*each) for each in content["listed"]), content["by"])
 
 

@@ -1,7 +1,5 @@
 """A study's answers as files: the server's JSON as it is, a table, and a page to print."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest

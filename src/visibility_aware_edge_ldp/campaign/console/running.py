@@ -1,7 +1,5 @@
 """Run a console until it is told to stop."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

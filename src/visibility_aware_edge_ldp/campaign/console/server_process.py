@@ -1,7 +1,5 @@
 """A campaign's server as a process of its own, which never holds the issuer's key; started and ended by the console."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

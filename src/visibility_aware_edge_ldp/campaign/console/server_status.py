@@ -1,7 +1,5 @@
 """From a study to what its server says of the campaign: rounds, deadlines, health, answers; or why it says nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

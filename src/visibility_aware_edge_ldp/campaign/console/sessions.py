@@ -1,7 +1,5 @@
 """Who is signed in, and how often a passphrase may be tried; all of it in memory, and gone when the console stops."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import secrets

@@ -4,8 +4,6 @@ What a campaign's server needs lies in the folder ``served``, and nothing else o
 token, nobody's contact. Those are sealed beside it.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

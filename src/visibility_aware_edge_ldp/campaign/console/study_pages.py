@@ -1,7 +1,5 @@
 """The page of a study that is signed: how it stands, and all that can be done with it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -5,8 +5,6 @@ EVERYDAY, which a session holds in memory (the operator's tokens, and who is who
 moment in which something is signed or letters are shown (the issuer's key, participants' tokens).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import threading
@@ -74,7 +72,7 @@ class Vault:
     sealed: dict[str, bytes] = field(repr=False)
 
     @classmethod
-    def new(cls, folder: Path, passphrase: str, work: int = SCRYPT_COST) -> Vault:
+    def new(cls, folder: Path, passphrase: str, work: int = SCRYPT_COST) -> "Vault":
         """Make the vault and the issuer's key; refuses a short passphrase and a folder that has a vault."""
         refuse_short(passphrase)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -91,7 +89,7 @@ class Vault:
         return vault
 
     @classmethod
-    def read(cls, folder: Path) -> Vault | None:
+    def read(cls, folder: Path) -> "Vault | None":
         """The vault of a folder; none where the console is not set up yet."""
         try:
             said = json.loads((folder / VAULT).read_text("utf-8"))

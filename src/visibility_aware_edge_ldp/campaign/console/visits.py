@@ -4,8 +4,6 @@ A request is refused before anything is done if it names another host than the c
 comes from another origin, or if its form lacks the session's token.
 """
 
-from __future__ import annotations
-
 import email.parser
 import email.policy
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ They do not depend on ε, so that one pass serves all. Classes are kept apart: w
 for PUBLIC, FRIEND_VISIBLE and PRIVATE ones.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import comb
@@ -65,7 +63,7 @@ class Pulls:
     sums: Floats
 
     @classmethod
-    def empty(cls, users: int) -> Pulls:
+    def empty(cls, users: int) -> "Pulls":
         return cls(np.zeros((users, BINS)), np.zeros((users, BINS)))
 
     def add(self, users: slice, pulls: Rows, asked: npt.NDArray[np.bool_]) -> None:

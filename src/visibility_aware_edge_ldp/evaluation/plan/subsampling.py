@@ -5,8 +5,6 @@ How a part of the counting falls on groups of nodes: strata of triples of blocks
 over a few of them.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
@@ -94,7 +92,7 @@ class _Shuffle:
     labels: Ints
 
     @classmethod
-    def of(cls, kinds: Ints, random_bytes: RandomBytes) -> _Shuffle:
+    def of(cls, kinds: Ints, random_bytes: RandomBytes) -> "_Shuffle":
         places = Places(kinds, np.frombuffer(random_bytes(8 * kinds.size), "<u8").astype(np.uint64))
         bounds = _cut(places)
         blocks = np.searchsorted(bounds, places.slots // SIDE, side="right") - 1

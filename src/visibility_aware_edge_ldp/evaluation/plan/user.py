@@ -1,7 +1,5 @@
 """USER before anybody is asked: noisy degrees, and the two rounds of triangles and 4-cycles.  [PLAN.4-6]"""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -58,7 +56,7 @@ class Noise:
     skewness: Floats
     most: Floats
 
-    def of(self, users: npt.NDArray[np.int64]) -> Noise:
+    def of(self, users: npt.NDArray[np.int64]) -> "Noise":
         """That of some users."""
         return Noise(self.deviation[users], self.skewness[users], self.most[users])
 
