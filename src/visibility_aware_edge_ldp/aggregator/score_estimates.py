@@ -144,6 +144,7 @@ class ScoreEstimates:
     wanted: tuple[str, ...]
     budget: WorkBudget
     made: GroupScores | None = None
+    _star_sums: dict[int, tuple[float, float]] = field(default_factory=dict, init=False)
 
     def counted_cycles(self) -> tuple[float, float]:
         """The number of 4-cycles and its variance."""
@@ -225,11 +226,17 @@ class ScoreEstimates:
 
     def _sum_of(self, name: str) -> tuple[float, float]:
         k = statistic(name).sides
-        return stars.edges(self.scores) if k == 1 else stars.stars(self.scores, k)
+        return stars.edges(self.scores) if k == 1 else self._star_sum(k)
+
+    def _star_sum(self, k: int) -> tuple[float, float]:
+        """The number of k-stars and its variance; several statistics ask for the same."""
+        if k not in self._star_sums:
+            self._star_sums[k] = stars.stars(self.scores, k)
+        return self._star_sums[k]
 
     def stars(self, asked: Statistic) -> Estimate:
         """The number of stars; noise that lowers it lowers its variance, too.  [AGGREGATE.6]"""
-        k, found = asked.sides, self.counted(asked, *stars.stars(self.scores, asked.sides))
+        k, found = asked.sides, self.counted(asked, *self._star_sum(asked.sides))
         noise, variance = np.maximum(self.scores.node_sums(spread), 0.0), float(found.variance)
         moving = max(variance - float((noise**k).sum()) / math.factorial(k), 0.0)
         return replace(found, skew=leaning(float(found.value), variance, (1 - 1 / k) * moving)) if moving else found
@@ -314,7 +321,7 @@ class ScoreEstimates:
     def transitivity(self, asked: Statistic) -> Estimate:
         """3T/S₂ with the delta method.  [AGGREGATE.3]"""
         triangle, triangle_variance = triangles.triangles(self.pair_sums["triangles"])
-        wedge, wedge_variance = stars.stars(self.scores, 2)
+        wedge, wedge_variance = self._star_sum(2)
         if wedge <= 0:
             return unknown_share(asked.name)
         shared = triangles.covariance_with_two_stars(self.pair_sums["triangles"])
