@@ -17,6 +17,8 @@ from numba.extending import intrinsic
 from visibility_aware_edge_ldp.compute.compiled import instructions as code
 from visibility_aware_edge_ldp.compute.compiled import njit
 from visibility_aware_edge_ldp.compute.compiled.instructions import number
+from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL as SIDE
+from visibility_aware_edge_ldp.compute.compiled.tiles import add_group, lists_by_group
 from visibility_aware_edge_ldp.compute.plain.pair_sums import LANES, cycle_terms, triangle_terms, with_alone
 
 # Ten sums of products, the sum of squares, and how many ones there were.
@@ -203,45 +205,70 @@ def _halved(lanes: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _group_sums(
-    counts: Any, octets: Any, slots: Any, first_slot: Any, rows: Any, columns: Any, bit: Any, shared: Any, own: Any,
-    ends: Any, other_ends: Any, begins: Any, squares: Any,
+def _panel_sums(
+    octets: Any, slots: Any, at: Any, place: Any, levels: Any, slices: Any, counts: Any, rows: Any, columns: Any,
+    stride: Any, bit: Any, shared: Any, own: Any, ends: Any, other_ends: Any, begins: Any, squares: Any, lanes: Any,
+    known: Any,
+) -> None:  # fmt: skip
+    """The sums of products of one panel, whose slots begin at ``at``, and its columns at ``place`` of all columns."""
+    groups, nine, size = counts.shape[0], shared.shape[0] == 9, min(SIDE, other_ends.size - place)
+    across, near, total = columns[:, place:], other_ends[place:], squares[place:]
+    for i in range(slots.size):
+        first, itself = max(begins[i] - place, 0), slots[i] - at
+        if first >= size:
+            continue
+        for group in range(groups):
+            code.spread_columns(slices[group, i], levels[group], counts[group])
+        mine = counts, counts.strides[0], groups, octets[slots[i]], rows[i], ends[i]
+        parts = across, stride, bit, shared, own, near, total, lanes[i]
+        for group in range(groups if nine else 0):
+            known[i, group] += counts[group, first:size].sum()
+            if first <= itself < size:
+                known[i, group] -= counts[group, itself]
+        if first <= itself < size:  # a node is not paired with itself
+            _add_columns(mine, parts, nine, first, itself)
+            first = itself + 1
+        _add_columns(mine, parts, nine, first, size)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _part_sums(
+    plane: Any, slots: Any, groups: Any, lists: Any, first_slot: Any, rows: Any, columns: Any, bit: Any, shared: Any,
+    own: Any, ends: Any, other_ends: Any, begins: Any, squares: Any,
 ) -> Any:  # fmt: skip
     """The sums of products for each row, and the sums of its counts and bits."""
-    groups, _, size = counts.shape
-    sums, known = np.zeros((slots.size, SUMS - 1)), np.zeros((slots.size, groups + 1))
-    row, lanes, nine = np.empty(rows.shape[0]), np.empty((SUMS, LANES)), shared.shape[0] == 9
-    column_parts = columns, size, bit, shared, own, other_ends, squares, lanes
+    (ends_of, listed, panels, slices), number = lists, len(groups)
+    sums, known = np.zeros((slots.size, SUMS - 1)), np.zeros((slots.size, number + 1))
+    lanes, counts = np.zeros((slots.size, SUMS, LANES)), np.empty((number, SIDE), np.int32)
+    levels, octets, stride = np.empty(number, np.int64), plane.view(np.uint8), columns.strides[0] // 8
+    for place in range(0, other_ends.size, SIDE):
+        side = (first_slot + place) // SIDE
+        for group in range(number):
+            levels[group] = add_group(
+                plane[side], groups[group, 0], groups[group, 1], ends_of[group], listed[group], panels, slices[group]
+            )
+        _panel_sums(
+            octets[side], slots, side * SIDE, place, levels, slices, counts, rows, columns, stride, bit, shared, own,
+            ends, other_ends, begins, squares, lanes, known,
+        )  # fmt: skip
     for i in range(slots.size):
-        lanes[:] = 0.0
-        row[:] = rows[:, i]
-        mine = counts[:, i]
-        row_parts = mine, mine.strides[0], groups, octets[i, first_slot // 8 :], row, ends[i]
-        first, itself = begins[i], slots[i] - first_slot
-        if first <= itself < size:  # a node is not paired with itself
-            _add_columns(row_parts, column_parts, nine, first, itself)
-            first = itself + 1
-        _add_columns(row_parts, column_parts, nine, first, size)
         for q in range(SUMS - 1):
-            sums[i, q] = _halved(lanes[q])
-        known[i, groups] = _halved(lanes[SUMS - 1])
-        for group in range(groups if nine else 0):
-            known[i, group] = mine[group, begins[i] :].sum()
-            if begins[i] <= itself < size:
-                known[i, group] -= mine[group, itself]
+            sums[i, q] = _halved(lanes[i, q])
+        known[i, number] = _halved(lanes[i, SUMS - 1])
     return sums, known
 
 
-def group_sums(
-    counts: Any, words: Any, slots: Any, first_slot: Any, rows: Any, columns: Any, bit: Any, shared: Any, own: Any,
-    ends: Any, other_ends: Any, begins: Any, squares: Any,
-) -> Any:  # fmt: skip
-    """As ``group_sums.group_sums``."""
-    octets = np.ascontiguousarray(words).view(np.uint8)
-    sums, known = _group_sums(
-        counts, octets, slots, first_slot, rows, columns, bit, shared, own, ends, other_ends, begins, squares
-    )
-    return with_alone(sums, known, slots - first_slot, begins, rows, columns, bit, shared)
+def block_sums(plane: Any, slots: Any, groups: Any, parts: Any) -> Any:
+    """As ``group_sums.block_sums``: a panel of columns after the other, so that its counts stay in the first cache."""
+    lists, found = lists_by_group(plane, slots, groups), []
+    for first_slot, rows, columns, bit, shared, own, ends, other_ends, begins, squares in parts:
+        by_row = np.ascontiguousarray(rows.T)
+        sums, known = _part_sums(
+            plane, slots, groups, lists, first_slot, by_row, columns, bit, shared, own, ends, other_ends, begins, squares
+        )
+        itself = slots - first_slot
+        found.append(with_alone(sums, known, itself, begins, rows, columns, bit, shared))
+    return found
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

@@ -262,6 +262,27 @@ def _lists(planes: Any, slots: Any, first: int, last: int) -> Any:
     return ends, listed, zeros_in_line(number, NEAR_SIDES * SIDE + 1, WORDS), zeros_in_line(slots.size, levels, WORDS)
 
 
+def lists_by_group(plane: Any, slots: Any, groups: Any) -> Any:
+    """For each range of sides what ``add_group`` wants: lists of all slots, and room for panels and for slices."""
+    number = -(-int(np.diff(groups).max()) // NEAR_SIDES)
+    ends = np.empty((len(groups), slots.size * number + 1), np.int64)
+    most = slots.size * (number * (NEAR_SIDES * SIDE + code.GROUP)) + ROOM
+    listed = np.empty((len(groups), most), np.uint16)
+    for (first, last), *found in zip(groups.tolist(), ends, listed, strict=True):
+        _list_all(plane.view(np.uint8), slots, first, last, _PLACES, ONES, *found)
+    slices = zeros_in_line(len(groups), slots.size, code.SLICES, WORDS)
+    return ends, listed, zeros_in_line(number, NEAR_SIDES * SIDE + 1, WORDS), slices
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def add_group(strip: Any, first: Any, last: Any, ends: Any, listed: Any, panels: Any, slices: Any) -> Any:
+    """The listed rows of some sides of a strip, added up for each slot in its slices; of how many levels these are."""
+    _cut_strip(strip, first, last, panels)
+    levels, used = code.levels_of((last - first) * SIDE), (last - first + NEAR_SIDES - 1) // NEAR_SIDES
+    _add_panels(panels[:used], ends, listed, slices, levels)
+    return levels
+
+
 def add_shared(near: Any, far: Any, slots: Any, first_column: int, through: tuple[int, int], counts: Any) -> None:
     """As ``tiles.add_shared``: the rows that a row names are added up, all columns of a panel at once.
 
