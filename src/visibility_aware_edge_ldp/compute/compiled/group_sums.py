@@ -16,13 +16,13 @@ from numba.extending import intrinsic
 
 from visibility_aware_edge_ldp.compute.compiled import instructions as code
 from visibility_aware_edge_ldp.compute.compiled import njit
-from visibility_aware_edge_ldp.compute.compiled.instructions import number
+from visibility_aware_edge_ldp.compute.compiled.instructions import number, popcount
 from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL as SIDE
 from visibility_aware_edge_ldp.compute.compiled.tiles import add_group, lists_by_group
-from visibility_aware_edge_ldp.compute.plain.pair_sums import LANES, cycle_terms, triangle_terms, with_alone
+from visibility_aware_edge_ldp.compute.plain.pair_sums import LANES, cycle_terms, triangle_terms
 
-# Ten sums of products, the sum of squares, and how many ones there were.
-SUMS = 12
+# Ten sums of products, and the sum of squares.
+SUMS = 11
 _TRIANGLES, _CYCLES = (0, 1, 2), (0, 1, 2, 3, 4, 8)
 _WORD, _DOUBLE = code.WORD, ir.DoubleType()
 _ZERO = ir.Constant(_DOUBLE, 0.0)
@@ -79,13 +79,22 @@ class _Writer:
         """Integers with a sign as doubles."""
         return _Vector(self.builder, self.builder.sitofp(integers, self.type))
 
-    def bits(self, octets: Any, place: Any) -> _Vector:
-        """The bits from a place on, all of one octet, as doubles."""
+    def bits(self, octets: Any, place: Any) -> Any:
+        """The bits from a place on, all of one octet."""
         builder, kind = self.builder, ir.VectorType(ir.IntType(1), self.width)
         octet = builder.load(builder.gep(octets, [builder.lshr(place, number(3))]))
         found = builder.lshr(octet, builder.trunc(builder.and_(place, number(7)), code.OCTET))
         chosen = found if self.width == 8 else builder.trunc(found, ir.IntType(self.width))
-        return _Vector(builder, builder.uitofp(builder.bitcast(chosen, kind), self.type))
+        return builder.bitcast(chosen, kind)
+
+    def affine(self, bits: Any, more: Any, start: Any = None) -> _Vector:
+        """start + more · bit: one of two numbers, which are worked out once."""
+        builder = self.builder
+        one, none = more, builder.fmul(more, _ZERO)
+        if start is not None:
+            one, none = builder.fadd(start, one), builder.fadd(start, none)
+        chosen = builder.select(bits, self.every(one).value, self.every(none).value)
+        return _Vector(builder, chosen)
 
     def kept(self, vector: _Vector) -> Any:
         """A vector that changes in a loop: the compiler keeps it in a register."""
@@ -115,12 +124,13 @@ class _Row(NamedTuple):
     lanes: Any
 
 
-def _forms(write: _Writer, at: _Row, used: tuple[int, ...], bits: _Vector, column: Any) -> list[_Vector]:
+def _forms(write: _Writer, at: _Row, used: tuple[int, ...], bits: Any, column: Any) -> list[_Vector]:
     """The forms of the row and the columns from ``column`` on."""
     builder, forms = write.builder, {}
     for q in used:
         across = write.load(at.columns, builder.add(builder.mul(number(q), at.size), column))
-        forms[q] = write.kept(write.number(at.row, number(q)) + across + write.number(at.bit, number(q)) * bits)
+        by_bit = write.affine(bits, builder.load(builder.gep(at.bit, [number(q)])))
+        forms[q] = write.kept(write.number(at.row, number(q)) + across + by_bit)
     with cgutils.for_range(builder, at.groups, intp=_WORD) as loop:
         row = builder.add(builder.ptrtoint(at.counts, _WORD), builder.mul(loop.index, at.by_group))
         count = write.integers(builder.add(row, builder.mul(column, number(4))))
@@ -133,13 +143,14 @@ def _forms(write: _Writer, at: _Row, used: tuple[int, ...], bits: _Vector, colum
 def _terms(write: _Writer, at: _Row, used: tuple[int, ...], column: Any) -> list[_Vector]:
     """What is added to the sums for the columns from ``column`` on; squares are added to their places at once."""
     bits = write.bits(at.octets, column)
-    here, noise = (write.number(at.own, number(q)) + write.number(at.own, number(q + 1)) * bits for q in (0, 2))
+    low, more, least, rest = (write.builder.load(write.builder.gep(at.own, [number(q)])) for q in range(4))
+    here, noise = write.affine(bits, more, low), write.affine(bits, rest, least)
     forms = _forms(write, at, used, bits, column)
     terms = list(triangle_terms(forms[:3], here, noise, write.every(at.end) + write.load(at.ends, column)))
     if used == _CYCLES:
         square = forms[0] * forms[0]
         write.store(write.load(at.squares, column) + square, at.squares, column)
-        terms += [*cycle_terms(forms[:5], forms[5]), square, bits]
+        terms += [*cycle_terms(forms[:5], forms[5]), square]
     return terms
 
 
@@ -205,8 +216,47 @@ def _halved(lanes: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _ones_between(words: Any, first: Any, last: Any) -> Any:
+    """How many ones a panel's row has from one column to another."""
+    found = uint64(0)
+    for w in range(first // 64, (last + 63) // 64):
+        word = words[w]
+        if first > w * 64:
+            word = word >> uint64(first - w * 64) << uint64(first - w * 64)
+        if last < w * 64 + 64:
+            word &= (uint64(1) << uint64(last - w * 64)) - uint64(1)
+        found += popcount(word)
+    return np.int64(found)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _with_alone(
+    sums: Any, known: Any, itself: Any, begins: Any, rows: Any, columns: Any, bit: Any, shared: Any
+) -> Any:
+    """As ``pair_sums.with_alone``, row by row."""
+    size, alone, upto = columns.shape[1], np.empty(3), np.zeros((3, columns.shape[1] + 1))
+    for q in range(3):
+        for j in range(size):
+            upto[q, j + 1] = upto[q, j] + columns[5 + q, j]
+    for i in range(itself.size):
+        begin = min(begins[i], size)
+        met = begins[i] <= itself[i] < size
+        for q in range(3):
+            total = rows[i, 5 + q] * (size - begin - met) + (upto[q, size] - upto[q, begin])
+            total -= columns[5 + q, itself[i]] if met else 0.0
+            for group in range(shared.shape[1]):
+                total += shared[5 + q, group] * known[i, group]
+            alone[q] = total + bit[5 + q] * known[i, shared.shape[1]]
+        sums[i, 6] += alone[0]
+        sums[i, 7] -= alone[0]
+        sums[i, 8] = 2 * (sums[i, 8] - alone[1])
+        sums[i, 9] -= alone[2]
+    return sums
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _panel_sums(
-    octets: Any, slots: Any, at: Any, place: Any, levels: Any, slices: Any, counts: Any, rows: Any, columns: Any,
+    plane: Any, slots: Any, at: Any, place: Any, levels: Any, slices: Any, counts: Any, rows: Any, columns: Any,
     stride: Any, bit: Any, shared: Any, own: Any, ends: Any, other_ends: Any, begins: Any, squares: Any, lanes: Any,
     known: Any,
 ) -> None:  # fmt: skip
@@ -219,12 +269,13 @@ def _panel_sums(
             continue
         for group in range(groups):
             code.spread_columns(slices[group, i], levels[group], counts[group])
-        mine = counts, counts.strides[0], groups, octets[slots[i]], rows[i], ends[i]
+        mine = counts, counts.strides[0], groups, plane[slots[i]].view(np.uint8), rows[i], ends[i]
         parts = across, stride, bit, shared, own, near, total, lanes[i]
         for group in range(groups if nine else 0):
             known[i, group] += counts[group, first:size].sum()
             if first <= itself < size:
                 known[i, group] -= counts[group, itself]
+        known[i, groups] += _ones_between(plane[slots[i]], first, size) if nine else 0
         if first <= itself < size:  # a node is not paired with itself
             _add_columns(mine, parts, nine, first, itself)
             first = itself + 1
@@ -236,11 +287,11 @@ def _part_sums(
     plane: Any, slots: Any, groups: Any, lists: Any, first_slot: Any, rows: Any, columns: Any, bit: Any, shared: Any,
     own: Any, ends: Any, other_ends: Any, begins: Any, squares: Any,
 ) -> Any:  # fmt: skip
-    """The sums of products for each row, and the sums of its counts and bits."""
+    """The sums of one part for each row."""
     (ends_of, listed, panels, slices), number = lists, len(groups)
-    sums, known = np.zeros((slots.size, SUMS - 1)), np.zeros((slots.size, number + 1))
+    sums, known = np.zeros((slots.size, SUMS)), np.zeros((slots.size, number + 1))
     lanes, counts = np.zeros((slots.size, SUMS, LANES)), np.empty((number, SIDE), np.int32)
-    levels, octets, stride = np.empty(number, np.int64), plane.view(np.uint8), columns.strides[0] // 8
+    levels, stride = np.empty(number, np.int64), columns.strides[0] // 8
     for place in range(0, other_ends.size, SIDE):
         side = (first_slot + place) // SIDE
         for group in range(number):
@@ -248,14 +299,13 @@ def _part_sums(
                 plane[side], groups[group, 0], groups[group, 1], ends_of[group], listed[group], panels, slices[group]
             )
         _panel_sums(
-            octets[side], slots, side * SIDE, place, levels, slices, counts, rows, columns, stride, bit, shared, own,
+            plane[side], slots, side * SIDE, place, levels, slices, counts, rows, columns, stride, bit, shared, own,
             ends, other_ends, begins, squares, lanes, known,
         )  # fmt: skip
     for i in range(slots.size):
-        for q in range(SUMS - 1):
+        for q in range(SUMS):
             sums[i, q] = _halved(lanes[i, q])
-        known[i, number] = _halved(lanes[i, SUMS - 1])
-    return sums, known
+    return sums if shared.shape[0] < 9 else _with_alone(sums, known, slots - first_slot, begins, rows, columns, bit, shared)
 
 
 def block_sums(plane: Any, slots: Any, groups: Any, parts: Any) -> Any:
@@ -263,11 +313,10 @@ def block_sums(plane: Any, slots: Any, groups: Any, parts: Any) -> Any:
     lists, found = lists_by_group(plane, slots, groups), []
     for first_slot, rows, columns, bit, shared, own, ends, other_ends, begins, squares in parts:
         by_row = np.ascontiguousarray(rows.T)
-        sums, known = _part_sums(
+        sums = _part_sums(
             plane, slots, groups, lists, first_slot, by_row, columns, bit, shared, own, ends, other_ends, begins, squares
         )
-        itself = slots - first_slot
-        found.append(with_alone(sums, known, itself, begins, rows, columns, bit, shared))
+        found.append(sums)
     return found
 
 

@@ -227,10 +227,11 @@ def _cut_strip(strip: Any, first: Any, last: Any, panels: Any) -> None:
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _add_panels(panels: Any, ends: Any, listed: Any, slices: Any, levels: Any) -> None:
     """Add up the listed rows of all panels, for each slot: one panel after the other."""
-    slices[:] = uint64(0)
     place = 0
     for p in range(panels.shape[0]):
         for i in range(slices.shape[0]):
+            if p == 0:
+                slices[i] = uint64(0)
             if ends[place] < ends[place + 1]:
                 code.add_columns(panels[p], listed, ends[place], ends[place + 1], slices[i], levels)
             place += 1
@@ -270,7 +271,8 @@ def lists_by_group(plane: Any, slots: Any, groups: Any) -> Any:
     listed = np.empty((len(groups), most), np.uint16)
     for (first, last), *found in zip(groups.tolist(), ends, listed, strict=True):
         _list_all(plane.view(np.uint8), slots, first, last, _PLACES, ONES, *found)
-    slices = zeros_in_line(len(groups), slots.size, code.SLICES, WORDS)
+    levels = (code.levels_of(SIDE * number * NEAR_SIDES) + 7) // 8 * 8
+    slices = zeros_in_line(len(groups), slots.size, levels, WORDS)
     return ends, listed, zeros_in_line(number, NEAR_SIDES * SIDE + 1, WORDS), slices
 
 
