@@ -27,6 +27,7 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate, leaning, unk
 from visibility_aware_edge_ldp.aggregator.node_statistics import simultaneous_degrees
 from visibility_aware_edge_ldp.compute.engines import Engine, on_threads
 from visibility_aware_edge_ldp.compute.plain.bitset import word_count
+from visibility_aware_edge_ldp.compute.threads import beside
 from visibility_aware_edge_ldp.counts import cycles, stars, triangles
 from visibility_aware_edge_ldp.counts.degrees.degree_histogram import histogram
 from visibility_aware_edge_ldp.counts.degrees.max_degree import max_degree
@@ -254,7 +255,11 @@ class ScoreEstimates:
 
     def max_degree(self, asked: Statistic) -> Estimate:
         """The largest degree."""
-        found = max_degree(*self.noisy_degrees, *self.collection.degree_bounds)
+        known = (*self.noisy_degrees, *self.collection.degree_bounds)
+        waiting = beside(lambda: max_degree(*known))
+        if self._summed:
+            _ = self._pairs  # which is worked out at the same time, since a fit takes one core
+        found = waiting()
         variance = 0.0 if found.is_exact else math.nan
         return Estimate(asked.name, found.value, variance, unbiased=False, limits=found.interval, conservative=True)
 

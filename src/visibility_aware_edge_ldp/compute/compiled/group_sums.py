@@ -25,7 +25,7 @@ from visibility_aware_edge_ldp.compute.plain.pair_sums import LANES, cycle_terms
 SUMS = 11
 _TRIANGLES, _CYCLES = (0, 1, 2), (0, 1, 2, 3, 4, 8)
 _WORD, _DOUBLE = code.WORD, ir.DoubleType()
-_ZERO = ir.Constant(_DOUBLE, 0.0)
+_ZERO, _NOTHING = ir.Constant(_DOUBLE, 0.0), ir.Constant(_DOUBLE, -0.0)
 
 
 class _Vector:
@@ -87,14 +87,9 @@ class _Writer:
         chosen = found if self.width == 8 else builder.trunc(found, ir.IntType(self.width))
         return builder.bitcast(chosen, kind)
 
-    def affine(self, bits: Any, more: Any, start: Any = None) -> _Vector:
-        """start + more · bit: one of two numbers, which are worked out once."""
-        builder = self.builder
-        one, none = more, builder.fmul(more, _ZERO)
-        if start is not None:
-            one, none = builder.fadd(start, one), builder.fadd(start, none)
-        chosen = builder.select(bits, self.every(one).value, self.every(none).value)
-        return _Vector(builder, chosen)
+    def chosen(self, bits: Any, one: Any, none: Any) -> _Vector:
+        """One of two numbers for each column."""
+        return _Vector(self.builder, self.builder.select(bits, self.every(one).value, self.every(none).value))
 
     def kept(self, vector: _Vector) -> Any:
         """A vector that changes in a loop: the compiler keeps it in a register."""
@@ -129,7 +124,8 @@ def _forms(write: _Writer, at: _Row, used: tuple[int, ...], bits: Any, column: A
     builder, forms = write.builder, {}
     for q in used:
         across = write.load(at.columns, builder.add(builder.mul(number(q), at.size), column))
-        by_bit = write.affine(bits, builder.load(builder.gep(at.bit, [number(q)])))
+        # What −0 is added to stays as it is, so that processors with masks need not choose.
+        by_bit = write.chosen(bits, builder.load(builder.gep(at.bit, [number(q)])), _NOTHING)
         forms[q] = write.kept(write.number(at.row, number(q)) + across + by_bit)
     with cgutils.for_range(builder, at.groups, intp=_WORD) as loop:
         row = builder.add(builder.ptrtoint(at.counts, _WORD), builder.mul(loop.index, at.by_group))
@@ -140,11 +136,16 @@ def _forms(write: _Writer, at: _Row, used: tuple[int, ...], bits: Any, column: A
     return [_Vector(builder, builder.load(form)) for form in forms.values()]
 
 
-def _terms(write: _Writer, at: _Row, used: tuple[int, ...], column: Any) -> list[_Vector]:
+def _own(write: _Writer, at: _Row) -> list[tuple[Any, Any]]:
+    """The score and the spread where a bit is one, and where it is not."""
+    start, more, least, rest = (write.builder.load(write.builder.gep(at.own, [number(q)])) for q in range(4))
+    return [(write.builder.fadd(none, slope), none) for none, slope in ((start, more), (least, rest))]
+
+
+def _terms(write: _Writer, at: _Row, used: tuple[int, ...], own: list[tuple[Any, Any]], column: Any) -> list[_Vector]:
     """What is added to the sums for the columns from ``column`` on; squares are added to their places at once."""
     bits = write.bits(at.octets, column)
-    low, more, least, rest = (write.builder.load(write.builder.gep(at.own, [number(q)])) for q in range(4))
-    here, noise = write.affine(bits, more, low), write.affine(bits, rest, least)
+    here, noise = (write.chosen(bits, one, none) for one, none in own)
     forms = _forms(write, at, used, bits, column)
     terms = list(triangle_terms(forms[:3], here, noise, write.every(at.end) + write.load(at.ends, column)))
     if used == _CYCLES:
@@ -167,9 +168,9 @@ def _adder(width: int, used: tuple[int, ...]) -> Any:
             at = _Row(*(code.data_of(context, builder, *each) for each in zip(kinds, values, strict=True)))
             write, lane = _Writer(builder, width), builder.and_(args[2], number(LANES - 1))
             places = [builder.add(lane, number(LANES * n)) for n in range(SUMS)]
-            sums = [write.kept(write.load(at.lanes, place)) for place in places]
+            sums, own = [write.kept(write.load(at.lanes, place)) for place in places], _own(write, at)
             with cgutils.for_range_slice(builder, args[2], args[3], number(width), _WORD) as (column, _):
-                for total, term in zip(sums, _terms(write, at, used, column), strict=False):
+                for total, term in zip(sums, _terms(write, at, used, own, column), strict=False):
                     write.add_to(total, term)
             for total, place in zip(sums, places, strict=True):
                 write.store(_Vector(builder, builder.load(total)), at.lanes, place)
