@@ -39,7 +39,9 @@ from visibility_aware_edge_ldp.compute.plain import (
 )
 from visibility_aware_edge_ldp.compute.plain.bitset import Sums, Words
 
-Kernels = Literal["bitset", "common_neighbours", "fits", "group_sums", "pair_sums", "response", "rows", "tile_table", "tiles"]
+Kernels = Literal[
+    "bitset", "common_neighbours", "fits", "group_sums", "pair_sums", "response", "rows", "tile_table", "tiles"
+]
 PLAIN: dict[Kernels, ModuleType] = {
     "bitset": bitset,
     "common_neighbours": common_neighbours,

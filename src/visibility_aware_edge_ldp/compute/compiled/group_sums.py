@@ -16,8 +16,8 @@ from numba.extending import intrinsic
 
 from visibility_aware_edge_ldp.compute.compiled import instructions as code
 from visibility_aware_edge_ldp.compute.compiled import njit
-from visibility_aware_edge_ldp.compute.compiled.instructions import number, popcount
 from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL as SIDE
+from visibility_aware_edge_ldp.compute.compiled.instructions import number, popcount
 from visibility_aware_edge_ldp.compute.compiled.tiles import add_group, lists_by_group
 from visibility_aware_edge_ldp.compute.plain.pair_sums import LANES, cycle_terms, triangle_terms
 
@@ -231,9 +231,7 @@ def _ones_between(words: Any, first: Any, last: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _with_alone(
-    sums: Any, known: Any, itself: Any, begins: Any, rows: Any, columns: Any, bit: Any, shared: Any
-) -> Any:
+def _with_alone(sums: Any, known: Any, itself: Any, begins: Any, rows: Any, columns: Any, bit: Any, shared: Any) -> Any:
     """As ``pair_sums.with_alone``, row by row."""
     size, alone, upto = columns.shape[1], np.empty(3), np.zeros((3, columns.shape[1] + 1))
     for q in range(3):
@@ -306,7 +304,11 @@ def _part_sums(
     for i in range(slots.size):
         for q in range(SUMS):
             sums[i, q] = _halved(lanes[i, q])
-    return sums if shared.shape[0] < 9 else _with_alone(sums, known, slots - first_slot, begins, rows, columns, bit, shared)
+    return (
+        sums
+        if shared.shape[0] < 9
+        else _with_alone(sums, known, slots - first_slot, begins, rows, columns, bit, shared)
+    )
 
 
 def block_sums(plane: Any, slots: Any, groups: Any, parts: Any) -> Any:
@@ -315,7 +317,20 @@ def block_sums(plane: Any, slots: Any, groups: Any, parts: Any) -> Any:
     for first_slot, rows, columns, bit, shared, own, ends, other_ends, begins, squares in parts:
         by_row = np.ascontiguousarray(rows.T)
         sums = _part_sums(
-            plane, slots, groups, lists, first_slot, by_row, columns, bit, shared, own, ends, other_ends, begins, squares
+            plane,
+            slots,
+            groups,
+            lists,
+            first_slot,
+            by_row,
+            columns,
+            bit,
+            shared,
+            own,
+            ends,
+            other_ends,
+            begins,
+            squares,
         )
         found.append(sums)
     return found

@@ -1,4 +1,4 @@
-"""Steps of a fit: few numbers, many times over. They have compiled twins, which give the same numbers to the last bit."""
+"""Steps of a fit: few numbers, many times over. Their compiled twins give the same numbers to the last bit."""
 
 import numpy as np
 import numpy.typing as npt
