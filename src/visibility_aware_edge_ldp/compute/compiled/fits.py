@@ -11,13 +11,14 @@ import numpy as np
 
 from visibility_aware_edge_ldp.compute import reproducible_math as known
 from visibility_aware_edge_ldp.compute.compiled import njit
-from visibility_aware_edge_ldp.compute.compiled.bitset import ANY_ORDER
 from visibility_aware_edge_ldp.compute.reproducible_math import Rows
 
 _LOWEST, _HIGHEST = known.LOWEST, known.HIGHEST
 _LN2_HIGH, _LN2_LOW, _INVERSE_LN2 = known.LN2_HIGH, known.LN2_LOW, known.INVERSE_LN2
 _EXP, _LOG = np.array(known.EXP), np.array(known.LOG)
 _SMALL = math.sqrt(0.5)
+# Exact sums may be added in any order, which is what lets several be added at once.
+_ANY_ORDER = {"reassoc", "nsz"}
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -37,7 +38,7 @@ def _slices(vector: Any, bits: Any) -> Any:
     return found, exponent
 
 
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, fastmath=_ANY_ORDER)  # type: ignore[untyped-decorator]
 def _sums(first: Any, second: Any, third: Any, parts: Any) -> Any:
     """The four sums that are exact: of the smallest products, of two kinds that are larger, and of the largest."""
     lowest, low, other, high = 0.0, 0.0, 0.0, 0.0

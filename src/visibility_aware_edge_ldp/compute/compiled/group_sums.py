@@ -16,13 +16,22 @@ from numba.extending import intrinsic
 
 from visibility_aware_edge_ldp.compute.compiled import instructions as code
 from visibility_aware_edge_ldp.compute.compiled import njit
+from visibility_aware_edge_ldp.compute.compiled.instructions import (
+    GROUP,
+    NEAR_SIDES,
+    ONES,
+    ROOM,
+    WORDS,
+    number,
+    popcount,
+)
 from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL as SIDE
-from visibility_aware_edge_ldp.compute.compiled.instructions import number, popcount
-from visibility_aware_edge_ldp.compute.compiled.tiles import add_group, lists_by_group
+from visibility_aware_edge_ldp.compute.plain.bitset import zeros_in_line
 from visibility_aware_edge_ldp.compute.plain.pair_sums import LANES, cycle_terms, triangle_terms
 
 # Ten sums of products, and the sum of squares.
 SUMS = 11
+_PLACES = code.places_of_ones()
 _TRIANGLES, _CYCLES = (0, 1, 2), (0, 1, 2, 3, 4, 8)
 _WORD, _DOUBLE = code.WORD, ir.DoubleType()
 _ZERO, _NOTHING = ir.Constant(_DOUBLE, 0.0), ir.Constant(_DOUBLE, -0.0)
@@ -254,6 +263,23 @@ def _with_alone(sums: Any, known: Any, itself: Any, begins: Any, rows: Any, colu
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _list_sides(octets: Any, slots: Any, first: Any, last: Any, ends: Any, listed: Any) -> None:
+    code.list_sides(octets, slots, first, last, _PLACES, ONES, ends, listed)
+
+
+def _lists(plane: Any, slots: Any, groups: Any) -> Any:
+    """For each range of sides the lists of all slots; and room for panels, and for the slices of each slot."""
+    number = -(-int(np.diff(groups).max()) // NEAR_SIDES)
+    ends = np.empty((len(groups), slots.size * number + 1), np.int64)
+    listed = np.empty((len(groups), slots.size * number * (NEAR_SIDES * SIDE + GROUP) + ROOM), np.uint16)
+    for (first, last), *found in zip(groups.tolist(), ends, listed, strict=True):
+        _list_sides(plane.view(np.uint8), slots, first, last, *found)
+    levels = (code.levels_of(SIDE * number * NEAR_SIDES) + 7) // 8 * 8
+    slices = zeros_in_line(len(groups), slots.size, levels, WORDS)
+    return ends, listed, zeros_in_line(number, NEAR_SIDES * SIDE + 1, WORDS), slices
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _panel_sums(
     plane: Any, slots: Any, at: Any, place: Any, levels: Any, slices: Any, counts: Any, rows: Any, columns: Any,
     stride: Any, bit: Any, shared: Any, own: Any, ends: Any, other_ends: Any, begins: Any, squares: Any, lanes: Any,
@@ -294,9 +320,10 @@ def _part_sums(
     for place in range(0, other_ends.size, SIDE):
         side = (first_slot + place) // SIDE
         for group in range(number):
-            levels[group] = add_group(
-                plane[side], groups[group, 0], groups[group, 1], ends_of[group], listed[group], panels, slices[group]
-            )
+            first, last = groups[group]
+            used, levels[group] = (last - first + NEAR_SIDES - 1) // NEAR_SIDES, code.levels_of((last - first) * SIDE)
+            code.cut_strip(plane[side], first, last, panels)
+            code.add_panels(panels[:used], ends_of[group], listed[group], slices[group], levels[group])
         _panel_sums(
             plane[side], slots, side * SIDE, place, levels, slices, counts, rows, columns, stride, bit, shared, own,
             ends, other_ends, begins, squares, lanes, known,
@@ -313,7 +340,7 @@ def _part_sums(
 
 def block_sums(plane: Any, slots: Any, groups: Any, parts: Any) -> Any:
     """As ``group_sums.block_sums``: a panel of columns after the other, so that its counts stay in the first cache."""
-    lists, found = lists_by_group(plane, slots, groups), []
+    lists, found = _lists(plane, slots, groups), []
     for first_slot, rows, columns, bit, shared, own, ends, other_ends, begins, squares in parts:
         by_row = np.ascontiguousarray(rows.T)
         sums = _part_sums(

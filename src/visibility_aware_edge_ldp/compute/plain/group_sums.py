@@ -23,7 +23,6 @@ from visibility_aware_edge_ldp.compute.plain.pair_sums import (
     upper,
     with_alone,
 )
-from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, add_shared, rows_of
 
 Parts = Sequence[tuple[Any, ...]]
 
@@ -73,13 +72,15 @@ def block_sums(plane: Words, slots: Slots, groups: Slots, parts: Parts) -> list[
     Groups are ranges of sides, and every count of a part is of the slots of a group that both slots have ones with. A
     part has the other arguments of ``group_sums``: its first slot, the first of a side; and from ``rows`` on all.
     """
-    words, found = rows_of(plane, slots), []
+    words, found = np.concatenate(list(plane[:, slots]), axis=1), []
     for first_slot, rows, columns, *rest in parts:
-        size = columns.shape[1]
-        counts = np.zeros((len(groups), slots.size, -(-size // SIDE) * SIDE), np.int32)
-        for through, count in zip(groups.tolist(), counts, strict=True):
-            add_shared(plane, plane, slots, first_slot // SIDE, tuple(through), count)
-        found.append(group_sums(counts[:, :, :size], words, slots, first_slot, rows, columns, *rest))
+        last_slot = first_slot + columns.shape[1]
+        counts = np.zeros((len(groups), slots.size, columns.shape[1]), np.int32)
+        for (first, last), count in zip(groups.tolist(), counts, strict=True):
+            for strip in plane[first:last]:
+                for row, total in zip(strip[slots], count, strict=True):
+                    total += np.bitwise_count(row & strip[first_slot:last_slot]).sum(axis=1, dtype=np.int32)
+        found.append(group_sums(counts, words, slots, first_slot, rows, columns, *rest))
     return found
 
 
