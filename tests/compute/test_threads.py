@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from visibility_aware_edge_ldp.compute import threads as cores
-from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
+from visibility_aware_edge_ldp.compute.threads import beside, on_cores, pieces_of
 
 
 @pytest.fixture
@@ -44,6 +44,19 @@ def test_a_piece_does_its_own_pieces_by_itself() -> None:
         return {threading.get_ident(), *on_cores(lambda _: threading.get_ident(), range(4))}
 
     assert all(len(threads) == 1 for threads in on_cores(work, range(6)))
+
+
+@pytest.mark.usefixtures("four_cores")
+def test_work_beside_other_work_runs_on_a_thread_of_its_own_but_not_within_a_piece() -> None:
+    waiting = beside(threading.get_ident)
+    assert waiting() not in {threading.get_ident()}
+    own = list(on_cores(lambda _: (beside(threading.get_ident)(), threading.get_ident()), range(4)))
+    assert all(there == here for there, here in own)
+
+
+def test_work_beside_other_work_on_one_core_is_done_when_it_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cores.os, "cpu_count", lambda: 1)
+    assert beside(threading.get_ident)() == threading.get_ident()
 
 
 @pytest.mark.usefixtures("four_cores")

@@ -27,6 +27,7 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate, leaning, unk
 from visibility_aware_edge_ldp.aggregator.node_statistics import simultaneous_degrees
 from visibility_aware_edge_ldp.compute.engines import Engine, on_threads
 from visibility_aware_edge_ldp.compute.plain.bitset import word_count
+from visibility_aware_edge_ldp.compute.threads import beside
 from visibility_aware_edge_ldp.counts import cycles, stars, triangles
 from visibility_aware_edge_ldp.counts.degrees.degree_histogram import histogram
 from visibility_aware_edge_ldp.counts.degrees.max_degree import max_degree
@@ -144,6 +145,7 @@ class ScoreEstimates:
     wanted: tuple[str, ...]
     budget: WorkBudget
     made: GroupScores | None = None
+    _star_sums: dict[int, tuple[float, float]] = field(default_factory=dict, init=False)
 
     def counted_cycles(self) -> tuple[float, float]:
         """The number of 4-cycles and its variance."""
@@ -225,11 +227,17 @@ class ScoreEstimates:
 
     def _sum_of(self, name: str) -> tuple[float, float]:
         k = statistic(name).sides
-        return stars.edges(self.scores) if k == 1 else stars.stars(self.scores, k)
+        return stars.edges(self.scores) if k == 1 else self._star_sum(k)
+
+    def _star_sum(self, k: int) -> tuple[float, float]:
+        """The number of k-stars and its variance; several statistics ask for the same."""
+        if k not in self._star_sums:
+            self._star_sums[k] = stars.stars(self.scores, k)
+        return self._star_sums[k]
 
     def stars(self, asked: Statistic) -> Estimate:
         """The number of stars; noise that lowers it lowers its variance, too.  [AGGREGATE.6]"""
-        k, found = asked.sides, self.counted(asked, *stars.stars(self.scores, asked.sides))
+        k, found = asked.sides, self.counted(asked, *self._star_sum(asked.sides))
         noise, variance = np.maximum(self.scores.node_sums(spread), 0.0), float(found.variance)
         moving = max(variance - float((noise**k).sum()) / math.factorial(k), 0.0)
         return replace(found, skew=leaning(float(found.value), variance, (1 - 1 / k) * moving)) if moving else found
@@ -247,7 +255,11 @@ class ScoreEstimates:
 
     def max_degree(self, asked: Statistic) -> Estimate:
         """The largest degree."""
-        found = max_degree(*self.noisy_degrees, *self.collection.degree_bounds)
+        known = (*self.noisy_degrees, *self.collection.degree_bounds)
+        waiting = beside(lambda: max_degree(*known))
+        if self._summed:
+            _ = self._pairs  # which is worked out at the same time, since a fit takes one core
+        found = waiting()
         variance = 0.0 if found.is_exact else math.nan
         return Estimate(asked.name, found.value, variance, unbiased=False, limits=found.interval, conservative=True)
 
@@ -314,7 +326,7 @@ class ScoreEstimates:
     def transitivity(self, asked: Statistic) -> Estimate:
         """3T/S₂ with the delta method.  [AGGREGATE.3]"""
         triangle, triangle_variance = triangles.triangles(self.pair_sums["triangles"])
-        wedge, wedge_variance = stars.stars(self.scores, 2)
+        wedge, wedge_variance = self._star_sum(2)
         if wedge <= 0:
             return unknown_share(asked.name)
         shared = triangles.covariance_with_two_stars(self.pair_sums["triangles"])

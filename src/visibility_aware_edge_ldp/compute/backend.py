@@ -29,6 +29,7 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.compute.plain import (
     bitset,
     common_neighbours,
+    fits,
     group_sums,
     pair_sums,
     response,
@@ -38,10 +39,13 @@ from visibility_aware_edge_ldp.compute.plain import (
 )
 from visibility_aware_edge_ldp.compute.plain.bitset import Sums, Words
 
-Kernels = Literal["bitset", "common_neighbours", "group_sums", "pair_sums", "response", "rows", "tile_table", "tiles"]
+Kernels = Literal[
+    "bitset", "common_neighbours", "fits", "group_sums", "pair_sums", "response", "rows", "tile_table", "tiles"
+]
 PLAIN: dict[Kernels, ModuleType] = {
     "bitset": bitset,
     "common_neighbours": common_neighbours,
+    "fits": fits,
     "group_sums": group_sums,
     "pair_sums": pair_sums,
     "response": response,
@@ -123,6 +127,7 @@ def _compiled() -> dict[Kernels, ModuleType]:
         from visibility_aware_edge_ldp.compute.compiled import (
             bitset,
             common_neighbours,
+            fits,
             group_sums,
             pair_sums,
             response,
@@ -132,7 +137,7 @@ def _compiled() -> dict[Kernels, ModuleType]:
         )
     except ImportError:
         return PLAIN
-    found = (bitset, common_neighbours, group_sums, pair_sums, response, rows, tile_table, tiles)
+    found = (bitset, common_neighbours, fits, group_sums, pair_sums, response, rows, tile_table, tiles)
     return dict(zip(PLAIN, found, strict=True))
 
 

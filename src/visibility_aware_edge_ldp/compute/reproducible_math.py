@@ -21,12 +21,12 @@ _BITS = 53
 # Products of so few rows are done by one core: the others would take longer to begin than it takes to end.
 _FEW_ROWS = 32
 # The logarithm of 2 in two parts: products of the first with whole numbers below 2^20 are exact.
-_LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
-_INVERSE_LN2 = float.fromhex("0x1.71547652b82fep+0")
+LN2_HIGH, LN2_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
+INVERSE_LN2 = float.fromhex("0x1.71547652b82fep+0")
 _PI = float.fromhex("0x1.921fb54442d18p+1")
-_LOWEST, _HIGHEST = -746.0, 710.0
-_EXP = [1 / math.factorial(i) for i in range(14, 0, -1)]
-_LOG = [1 / i for i in range(23, 1, -2)]
+LOWEST, HIGHEST = -746.0, 710.0
+EXP = [1 / math.factorial(i) for i in range(14, 0, -1)]
+LOG = [1 / i for i in range(23, 1, -2)]
 _SIN = [(-1) ** (i // 2) / math.factorial(i) for i in range(23, 1, -2)]
 
 
@@ -52,23 +52,25 @@ class Rows:
     """
 
     def __init__(self, matrix: Floats) -> None:
-        self._bits, self._rows = _bits_of(matrix.shape[1]), len(matrix)
-        slices, self._scale = _slices(matrix, self._bits, 1, 3)
-        self._first, self._second, self._third = (_in_chunks(each) for each in slices)
+        self.bits, self.size = _bits_of(matrix.shape[1]), len(matrix)
+        (first, second, third), scale = _slices(matrix, self.bits, 1, 3)
+        self.slices = (first, second, third, scale)
+        """The three slices, and the scale of each row."""
+        self._first, self._second, self._third = (_in_chunks(each) for each in (first, second, third))
 
     def times(self, right: Floats) -> Floats:
         """The matrix @ right."""
-        (first, second, third), scale = _slices(right, self._bits, 0, 3)
+        (first, second, third), scale = _slices(right, self.bits, 0, 3)
         found = self._first @ third
         found += self._second @ second
         found += self._third @ first
-        found *= 2.0**-self._bits
+        found *= 2.0**-self.bits
         # Each of these two is exact; their sum may not be, and is taken in this order.
         found += self._first @ second
         found += self._second @ first
-        found *= 2.0**-self._bits
+        found *= 2.0**-self.bits
         found += self._first @ first
-        return np.asarray(found.reshape(-1, right.shape[1])[: self._rows] * self._scale * scale)
+        return np.asarray(found.reshape(-1, right.shape[1])[: self.size] * self.slices[3] * scale)
 
 
 def inner(rows: Floats, weights: Floats) -> Floats:
@@ -152,7 +154,7 @@ def log(values: npt.ArrayLike) -> Floats:
     part, power = np.where(small, 2 * part, part), power - small
     with np.errstate(invalid="ignore", divide="ignore"):
         s = (part - 1.0) / (part + 1.0)
-        found = _LN2_HIGH * power + (2.0 * s * (1.0 + _series(_LOG, s * s) * (s * s)) + _LN2_LOW * power)
+        found = LN2_HIGH * power + (2.0 * s * (1.0 + _series(LOG, s * s) * (s * s)) + LN2_LOW * power)
         found = np.where(x > 0, found, np.where(x == 0, -np.inf, np.nan))
     return np.where(x == np.inf, np.inf, found)
 
@@ -187,11 +189,11 @@ def powers(values: Floats, most: int) -> list[Floats]:
 
 def _split(x: Floats) -> tuple[npt.NDArray[np.int32], Floats]:
     """Whole k, and e^r − 1, for x = k·ln 2 + r."""
-    inside = np.clip(x, _LOWEST, _HIGHEST)
-    k = np.rint(inside * _INVERSE_LN2)
-    r = (inside - k * _LN2_HIGH) - k * _LN2_LOW
+    inside = np.clip(x, LOWEST, HIGHEST)
+    k = np.rint(inside * INVERSE_LN2)
+    r = (inside - k * LN2_HIGH) - k * LN2_LOW
     with np.errstate(invalid="ignore"):
-        return k.astype(np.int32), _series(_EXP, r) * r
+        return k.astype(np.int32), _series(EXP, r) * r
 
 
 def _series(coefficients: list[float], x: Floats) -> Floats:

@@ -36,6 +36,13 @@ def on_cores(work: Callable[[Piece], Result], pieces: Sequence[Piece]) -> Iterab
     return _threads(os.getpid()).map(work, pieces)
 
 
+def beside(work: Callable[[], Result]) -> Callable[[], Result]:
+    """Begin some work while the caller goes on to other work; what is returned waits for it and gives what it gave."""
+    if number_of_cores() < 2 or getattr(_HERE, "is_piece", False):
+        return work
+    return _threads(os.getpid()).submit(work).result
+
+
 @lru_cache(maxsize=1)
 def _threads(process: int) -> ThreadPoolExecutor:
     """As many threads as cores, started once: small work would take longer to start them. A fork has its own."""

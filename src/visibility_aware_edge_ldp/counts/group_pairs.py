@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, rows_of
+from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
 from visibility_aware_edge_ldp.compute.reproducible_math import dot, product, weighted
 from visibility_aware_edge_ldp.compute.threads import number_of_cores, on_cores
 from visibility_aware_edge_ldp.counts import cycles, triangles
@@ -177,7 +177,7 @@ class _PairWork:
         return by_slot
 
     @cached_property
-    def _columns(self) -> dict[tuple[int, int], tuple[Floats, Floats, Floats, Floats, Floats]]:
+    def _columns(self) -> dict[tuple[int, int], tuple[Floats, Floats, Floats, Floats]]:
         """For each two groups, all that does not hang on the rows."""
         pairs = [(a, b) for a in range(len(self._bounds) - 1) for b in range(len(self._bounds) - 1)]
         return {(a, b): self._terms(a, b) for a, b in pairs}
@@ -186,40 +186,34 @@ class _PairWork:
         """Eleven sums for each of these slots, which are all of one group; and the eleventh for each other slot."""
         scores, bounds, sizes = self.scores, self._bounds, self.scores.places.sizes
         group = int(np.searchsorted(bounds, slots[0], side="right")) - 1
-        slot_count = scores.plane.shape[1]
-        sums, squares = np.zeros((len(slots), len(NAMES) + 1)), np.zeros(slot_count)
-        words, own = rows_of(scores.plane, slots), np.stack([scores.affine(score), scores.affine(spread)])
-        add_shared, group_sums = backend.kernels("tiles").add_shared, backend.kernels("group_sums").group_sums
-        first_side = int(slots[0]) // SIDE if above else 0
-        shared_with = np.zeros((len(sizes), len(slots), slot_count - first_side * SIDE), np.int32)
-        for through, count in zip(scores.sides_of, shared_with, strict=True):
-            add_shared(scores.plane, scores.plane, slots, first_side, through, count)
+        squares = np.zeros(scores.plane.shape[1])
+        own = np.stack([scores.affine(score), scores.affine(spread)])
+        first_side, parts = int(slots[0]) // SIDE if above else 0, []
         for other in range(group if above else 0, len(sizes)):
             first, last = max(bounds[other], first_side * SIDE), bounds[other] + int(sizes[other])
-            counts = shared_with[:, :, first - first_side * SIDE : last - first_side * SIDE]
             begins = slots - first + 1 if above and other == group else np.zeros_like(slots)
-            weights, columns, bit, shared, constant = self._columns[group, other]
-            sums += group_sums(
-                counts, words, slots, first,
-                product(weights, self._degrees[slots].T) + constant[:, None],
-                np.ascontiguousarray(columns[:, first - bounds[other] :]),
-                bit, shared, np.ascontiguousarray(own[:, :, group, other]),
+            rows, columns, bit, shared = self._columns[group, other]
+            parts.append((
+                first, rows[:, slots - bounds[group]], columns[:, first - bounds[other] :], bit, shared,
+                np.ascontiguousarray(own[:, :, group, other]),
                 self._ends[slots], self._ends[first:last], begins, squares[first:last],
-            )  # fmt: skip
-        return sums, squares
+            ))  # fmt: skip
+        found = backend.kernels("group_sums").block_sums(scores.plane, slots, np.array(scores.sides_of), parts)
+        return np.sum(found, axis=0), squares
 
-    def _terms(self, a: int, b: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """For all forms: weights of a row's degrees, terms of columns, of the bit, of shared ones, and constants."""
-        forms = cycles.FORMS if self.with_cycles else cycles.FORMS[:TRIANGLE_FORMS]
+    def _terms(self, a: int, b: int) -> tuple[Floats, Floats, Floats, Floats]:
+        """For all forms: the terms of the rows of group a and of the columns of b, of the bit, and of shared ones."""
+        forms, sizes = cycles.FORMS if self.with_cycles else cycles.FORMS[:TRIANGLE_FORMS], self.scores.places.sizes
         both = [(self._one(f, g, a, b), self._one(g, f, a, b)) for f, g in forms]
         halves = [tuple((x + y) / 2 for x, y in zip(*pair, strict=True)) for pair in both]
         if self.with_cycles:
             mixed = both[cycles.FORMS.index((square, spread))]
             halves.append(tuple((x - y) / 2 for x, y in zip(*mixed, strict=True)))
         weights, columns, bit, shared, constant = (np.array(each) for each in zip(*halves, strict=True))
-        start = self._bounds[b]
-        degrees = self._degrees[start : start + int(self.scores.places.sizes[b])]
-        return weights, product(columns, degrees.T), bit, shared, constant
+        by_row, by_column = (
+            self._degrees[start : start + size] for start, size in ((self._bounds[x], int(sizes[x])) for x in (a, b))
+        )
+        return product(weights, by_row.T) + constant[:, None], product(columns, by_column.T), bit, shared
 
     def _one(self, f: ScoreFunction, g: ScoreFunction, a: int, b: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """The terms of F[f, g](u, v) for u of group a and v of group b.  [KINDS.2]"""

@@ -81,7 +81,7 @@ class GroupScores:
     @cached_property
     def side_degrees(self) -> npt.NDArray[np.int32]:
         """(slots, sides): how many ones each slot has with each side."""
-        return np.stack([np.bitwise_count(strip).sum(axis=1, dtype=np.int32) for strip in self.plane], axis=1)
+        return np.stack([row_ones(strip) for strip in self.plane], axis=1)
 
     @cached_property
     def degrees(self) -> Ints:

@@ -89,8 +89,9 @@ class Run:
         if self.filed is not None:
             return self.filed
         free = memory.available_bytes()
-        fits = self._in_files.still_to_come <= free and self.disk <= memory.free_disk()
-        return self._in_memory.still_to_come > free and fits
+        if self._in_memory.still_to_come <= free:
+            return False
+        return self._in_files.still_to_come <= free and self.disk <= memory.free_disk()
 
     @property
     def _once(self) -> str:
@@ -197,7 +198,8 @@ class Run:
                 graphlets.refuse_many(self.n, name)
             if name == TRIANGLES_BY_GROUP.name:
                 group_triples.refuse_many(self.n, groups_of(self.world.graph).count)
-        memory.refuse(self.n, self.need, f"{self._with_a_file}{self._way_out}")
+        if self.need.still_to_come > memory.available_bytes():
+            memory.refuse(self.n, self.need, f"{self._with_a_file}{self._way_out}")
 
     @property
     def _with_a_file(self) -> str:

@@ -38,6 +38,7 @@ from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import HubSurvey
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import FIRST_SHARE, neighbourhood_survey
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
+from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation import worlds
 
 # Runs of positions that may be answered before they are needed: a few megabytes.
@@ -84,10 +85,15 @@ SIMULATED = {
 
 def exact_purse(survey: Survey) -> Purse:
     """Enough for one client's reports of all rounds of this survey, and nothing more."""
+    return Purse(*_whole_price(survey))
+
+
+def _whole_price(survey: Survey) -> tuple[dict[Visibility, Fraction], Fraction]:
+    """What one client's reports of all rounds cost: per edge of each class, and the sum of all deltas."""
     prices = [survey.payment(number) for number in range(1, survey.rounds + 1)]
     epsilons = {kind: sum((each[kind].epsilon for each in prices), Fraction(0)) for kind in prices[0]}
     deltas = (max((price.delta for price in each.values()), default=Fraction(0)) for each in prices)
-    return Purse(epsilons, sum(deltas, Fraction(0)))
+    return epsilons, sum(deltas, Fraction(0))
 
 
 def through_bytes(name: str, report: Any, round_number: int = 1) -> Any:
@@ -123,7 +129,7 @@ def answering(
     by_rows: bool = False,
 ) -> Callable[[Any], list[Any]]:
     """From a view to what its clients send in every round, as ``reports`` has it; with a seed the same each time."""
-    name, random_bytes = survey.protocol, worlds.random_bytes_for(seed)
+    name, random_bytes, price = survey.protocol, worlds.random_bytes_for(seed), _whole_price(survey)
     how = SIMULATED[name]
     users = (
         None if how.asked and not by_rows else worlds.who_is_present(world.graph.n, dropout, random_bytes("dropout", 0))
@@ -132,12 +138,14 @@ def answering(
         users = world.whole.sample.drawn
 
     def answers(view: Any) -> list[Any]:
-        client = CLIENTS[name](view, world.public, exact_purse(survey))
+        client = CLIENTS[name](view, world.public, Purse(*price))
         present = None if users is None else users[view.start : view.start + view.count]
         if by_rows:
             present = None if users is None else users[endpoints(world.graph.n, view.start, view.count)[0]]
         elif how.asked is not None:
-            present = worlds.who_is_present(how.asked(survey, view), dropout, random_bytes("dropout", view.start))
+            # Random bytes that nobody draws from take as long as some thousand answers.
+            drawn = dropout and random_bytes("dropout", view.start)
+            present = worlds.who_is_present(how.asked(survey, view), dropout, drawn) if drawn else None
         sent = []
         for number in range(1, survey.rounds + 1):
             report = client.answer(survey, number, random_bytes(how.purpose(number), view.start), present)

@@ -6,30 +6,33 @@ import numpy as np
 import pytest
 
 from support.tile_planes import in_strips, random_matrix
-from visibility_aware_edge_ldp.compute.plain import group_sums, pair_sums, tiles
+from visibility_aware_edge_ldp.compute.plain import group_sums, pair_sums
 
 compiled = pytest.importorskip("visibility_aware_edge_ldp.compute.compiled.group_sums", reason="numba is not installed")
 
 
-@pytest.mark.parametrize("kinds", [1, 2, 4])
-@pytest.mark.parametrize("size", [1, 7, 8, 9, 88, 300])
+@pytest.mark.parametrize("groups", [[[0, 4]], [[0, 1], [1, 4]], [[0, 1], [1, 2], [2, 3], [3, 4]]])
 @pytest.mark.parametrize("forms", [3, 9])
-def test_sums_by_group_are_the_twins_to_the_last_digit(forms: int, size: int, kinds: int) -> None:
-    draws = np.random.default_rng(forms + size)
-    n, sides, rows = 600, 2, np.array([3, 5, 70, 599])
-    words = tiles.rows_of(in_strips(random_matrix(n, 0.3, 1), np.arange(n), sides), rows)
-    counts = draws.integers(0, 90, (kinds, 4, size + 5)).astype(np.int32)[:, :, 2 : size + 2]  # a part of larger rows
-    terms = (draws.normal(size=(forms, 4)), draws.normal(size=(forms, size)), draws.normal(size=forms))
-    shared, own, ends, others = (draws.normal(size=shape) for shape in ((forms, kinds), (2, 2), 4, size))
-    for begins in (np.zeros(4, np.int64), np.minimum([0, 2, 80, 88], size)):
-        for first_slot in (0, 64, 512):
-            across = np.zeros((2, size))
-            plain, fast = (
-                each.group_sums(counts, words, rows, first_slot, *terms, shared, own, ends, others, begins, total)
-                for each, total in zip((group_sums, compiled), across, strict=True)
+def test_sums_by_group_are_the_twins_to_the_last_digit(forms: int, groups: list[list[int]]) -> None:
+    draws, n, rows, kinds = np.random.default_rng(forms), 1700, np.array([3, 5, 70, 599, 1699]), len(groups)
+    plane = in_strips(random_matrix(n, 0.3, 1), np.arange(n), 4)
+    parts = list[tuple]()
+    for first_slot, size in ((0, 1), (0, 9), (0, 1024), (0, 1699), (512, 88), (512, 1188), (1536, 7)):
+        for begins in (np.zeros(5, np.int64), np.minimum([0, 2, 88, 600, 1699], size)):
+            terms = draws.normal(size=(forms, 5)), draws.normal(size=(forms, size + 3))[:, 3:], draws.normal(size=forms)
+            shared, own, ends, others = (draws.normal(size=shape) for shape in ((forms, kinds), (2, 2), 5, size))
+            parts.append((first_slot, *terms, shared, own, ends, others, begins))
+    for part in range(0, len(parts), 5):
+        chosen, across = parts[part : part + 5], np.zeros((2, 5, n))
+        plain, fast = (
+            each.block_sums(
+                plane, rows, np.array(groups), [(*p, t[: p[7].size]) for p, t in zip(chosen, total, strict=False)]
             )
-            assert fast.tobytes() == plain.tobytes()
-            assert across[1].tobytes() == across[0].tobytes()
+            for each, total in zip((group_sums, compiled), across, strict=True)
+        )
+        assert [each.tobytes() for each in fast] == [each.tobytes() for each in plain]
+        assert across[1].tobytes() == across[0].tobytes()
+        assert np.abs(plain).max() > 0
 
 
 @pytest.mark.parametrize("planes", [1, 5])

@@ -30,27 +30,15 @@ def test_a_form_over_later_pairs_is_a_double_sum(kernels: ModuleType) -> None:
         assert found == pytest.approx(expected, abs=1e-9)
 
 
-def test_a_node_is_not_paired_with_itself() -> None:
+@BOTH
+def test_a_node_is_not_paired_with_itself(kernels: ModuleType) -> None:
     """One pair more or less changes the sums: the first of them is of score times two-paths."""
-    rows, words = np.array([2]), np.zeros((1, 8), np.uint64)
-    words[0, 0] = 0b11011
-    counts = np.arange(5, dtype=np.int32).reshape(1, 1, 5) + 1
-    zeros, bit, shared = np.zeros((3, 1)), np.zeros(3), np.ones((3, 1))
-    own, ends = np.array([[0.0, 1.0], [0.0, 0.0]]), np.zeros(5)
-    for each in (group_sums, compiled):
-        found = each.group_sums(
-            counts,
-            words,
-            rows,
-            0,
-            zeros,
-            np.zeros((3, 5)),
-            bit,
-            shared,
-            own,
-            ends[:1],
-            ends,
-            np.array([0]),
-            np.zeros(5),
-        )
-        assert found[0, 0] == 1 + 2 + 4 + 5
+    matrix, slots, n = random_matrix(40, 0.3, 2), np.array([2, 17]), 40
+    plane = in_strips(matrix, np.arange(n), 1)
+    zeros, own, ends = np.zeros((3, 2)), np.array([[1.0, 1.0], [0.0, 0.0]]), np.zeros(n)
+    terms = zeros, np.zeros((3, n)), np.zeros(3), np.ones((3, 1)), own, ends[:2], ends, np.array([0, 10]), ends.copy()
+    (found,) = kernels.block_sums(plane, slots, np.array([[0, 1]]), [(0, *terms)])
+    paths = matrix.astype(np.int64) @ matrix
+    for slot, begin, sums in zip(slots, (0, 10), found, strict=True):
+        others = [v for v in range(begin, n) if v != slot]
+        assert sums[0] == sum((1 + matrix[slot, v]) * paths[slot, v] for v in others)

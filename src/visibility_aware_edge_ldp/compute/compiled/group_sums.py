@@ -16,14 +16,25 @@ from numba.extending import intrinsic
 
 from visibility_aware_edge_ldp.compute.compiled import instructions as code
 from visibility_aware_edge_ldp.compute.compiled import njit
-from visibility_aware_edge_ldp.compute.compiled.instructions import number
-from visibility_aware_edge_ldp.compute.plain.pair_sums import LANES, cycle_terms, triangle_terms, with_alone
+from visibility_aware_edge_ldp.compute.compiled.instructions import (
+    GROUP,
+    NEAR_SIDES,
+    ONES,
+    ROOM,
+    WORDS,
+    number,
+    popcount,
+)
+from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL as SIDE
+from visibility_aware_edge_ldp.compute.plain.bitset import zeros_in_line
+from visibility_aware_edge_ldp.compute.plain.pair_sums import LANES, cycle_terms, triangle_terms
 
-# Ten sums of products, the sum of squares, and how many ones there were.
-SUMS = 12
+# Ten sums of products, and the sum of squares.
+SUMS = 11
+_PLACES = code.places_of_ones()
 _TRIANGLES, _CYCLES = (0, 1, 2), (0, 1, 2, 3, 4, 8)
 _WORD, _DOUBLE = code.WORD, ir.DoubleType()
-_ZERO = ir.Constant(_DOUBLE, 0.0)
+_ZERO, _NOTHING = ir.Constant(_DOUBLE, 0.0), ir.Constant(_DOUBLE, -0.0)
 
 
 class _Vector:
@@ -77,13 +88,17 @@ class _Writer:
         """Integers with a sign as doubles."""
         return _Vector(self.builder, self.builder.sitofp(integers, self.type))
 
-    def bits(self, octets: Any, place: Any) -> _Vector:
-        """The bits from a place on, all of one octet, as doubles."""
+    def bits(self, octets: Any, place: Any) -> Any:
+        """The bits from a place on, all of one octet."""
         builder, kind = self.builder, ir.VectorType(ir.IntType(1), self.width)
         octet = builder.load(builder.gep(octets, [builder.lshr(place, number(3))]))
         found = builder.lshr(octet, builder.trunc(builder.and_(place, number(7)), code.OCTET))
         chosen = found if self.width == 8 else builder.trunc(found, ir.IntType(self.width))
-        return _Vector(builder, builder.uitofp(builder.bitcast(chosen, kind), self.type))
+        return builder.bitcast(chosen, kind)
+
+    def chosen(self, bits: Any, one: Any, none: Any) -> _Vector:
+        """One of two numbers for each column."""
+        return _Vector(self.builder, self.builder.select(bits, self.every(one).value, self.every(none).value))
 
     def kept(self, vector: _Vector) -> Any:
         """A vector that changes in a loop: the compiler keeps it in a register."""
@@ -113,12 +128,14 @@ class _Row(NamedTuple):
     lanes: Any
 
 
-def _forms(write: _Writer, at: _Row, used: tuple[int, ...], bits: _Vector, column: Any) -> list[_Vector]:
+def _forms(write: _Writer, at: _Row, used: tuple[int, ...], bits: Any, column: Any) -> list[_Vector]:
     """The forms of the row and the columns from ``column`` on."""
     builder, forms = write.builder, {}
     for q in used:
         across = write.load(at.columns, builder.add(builder.mul(number(q), at.size), column))
-        forms[q] = write.kept(write.number(at.row, number(q)) + across + write.number(at.bit, number(q)) * bits)
+        # What −0 is added to stays as it is, so that processors with masks need not choose.
+        by_bit = write.chosen(bits, builder.load(builder.gep(at.bit, [number(q)])), _NOTHING)
+        forms[q] = write.kept(write.number(at.row, number(q)) + across + by_bit)
     with cgutils.for_range(builder, at.groups, intp=_WORD) as loop:
         row = builder.add(builder.ptrtoint(at.counts, _WORD), builder.mul(loop.index, at.by_group))
         count = write.integers(builder.add(row, builder.mul(column, number(4))))
@@ -128,16 +145,22 @@ def _forms(write: _Writer, at: _Row, used: tuple[int, ...], bits: _Vector, colum
     return [_Vector(builder, builder.load(form)) for form in forms.values()]
 
 
-def _terms(write: _Writer, at: _Row, used: tuple[int, ...], column: Any) -> list[_Vector]:
+def _own(write: _Writer, at: _Row) -> list[tuple[Any, Any]]:
+    """The score and the spread where a bit is one, and where it is not."""
+    start, more, least, rest = (write.builder.load(write.builder.gep(at.own, [number(q)])) for q in range(4))
+    return [(write.builder.fadd(none, slope), none) for none, slope in ((start, more), (least, rest))]
+
+
+def _terms(write: _Writer, at: _Row, used: tuple[int, ...], own: list[tuple[Any, Any]], column: Any) -> list[_Vector]:
     """What is added to the sums for the columns from ``column`` on; squares are added to their places at once."""
     bits = write.bits(at.octets, column)
-    here, noise = (write.number(at.own, number(q)) + write.number(at.own, number(q + 1)) * bits for q in (0, 2))
+    here, noise = (write.chosen(bits, one, none) for one, none in own)
     forms = _forms(write, at, used, bits, column)
     terms = list(triangle_terms(forms[:3], here, noise, write.every(at.end) + write.load(at.ends, column)))
     if used == _CYCLES:
         square = forms[0] * forms[0]
         write.store(write.load(at.squares, column) + square, at.squares, column)
-        terms += [*cycle_terms(forms[:5], forms[5]), square, bits]
+        terms += [*cycle_terms(forms[:5], forms[5]), square]
     return terms
 
 
@@ -154,9 +177,9 @@ def _adder(width: int, used: tuple[int, ...]) -> Any:
             at = _Row(*(code.data_of(context, builder, *each) for each in zip(kinds, values, strict=True)))
             write, lane = _Writer(builder, width), builder.and_(args[2], number(LANES - 1))
             places = [builder.add(lane, number(LANES * n)) for n in range(SUMS)]
-            sums = [write.kept(write.load(at.lanes, place)) for place in places]
+            sums, own = [write.kept(write.load(at.lanes, place)) for place in places], _own(write, at)
             with cgutils.for_range_slice(builder, args[2], args[3], number(width), _WORD) as (column, _):
-                for total, term in zip(sums, _terms(write, at, used, column), strict=False):
+                for total, term in zip(sums, _terms(write, at, used, own, column), strict=False):
                     write.add_to(total, term)
             for total, place in zip(sums, places, strict=True):
                 write.store(_Vector(builder, builder.load(total)), at.lanes, place)
@@ -203,45 +226,141 @@ def _halved(lanes: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _group_sums(
-    counts: Any, octets: Any, slots: Any, first_slot: Any, rows: Any, columns: Any, bit: Any, shared: Any, own: Any,
-    ends: Any, other_ends: Any, begins: Any, squares: Any,
-) -> Any:  # fmt: skip
-    """The sums of products for each row, and the sums of its counts and bits."""
-    groups, _, size = counts.shape
-    sums, known = np.zeros((slots.size, SUMS - 1)), np.zeros((slots.size, groups + 1))
-    row, lanes, nine = np.empty(rows.shape[0]), np.empty((SUMS, LANES)), shared.shape[0] == 9
-    column_parts = columns, size, bit, shared, own, other_ends, squares, lanes
+def _ones_between(words: Any, first: Any, last: Any) -> Any:
+    """How many ones a panel's row has from one column to another."""
+    found = uint64(0)
+    for w in range(first // 64, (last + 63) // 64):
+        word = words[w]
+        if first > w * 64:
+            word = word >> uint64(first - w * 64) << uint64(first - w * 64)
+        if last < w * 64 + 64:
+            word &= (uint64(1) << uint64(last - w * 64)) - uint64(1)
+        found += popcount(word)
+    return np.int64(found)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _with_alone(sums: Any, known: Any, itself: Any, begins: Any, rows: Any, columns: Any, bit: Any, shared: Any) -> Any:
+    """As ``pair_sums.with_alone``, row by row."""
+    size, alone, upto = columns.shape[1], np.empty(3), np.zeros((3, columns.shape[1] + 1))
+    for q in range(3):
+        for j in range(size):
+            upto[q, j + 1] = upto[q, j] + columns[5 + q, j]
+    for i in range(itself.size):
+        begin = min(begins[i], size)
+        met = begins[i] <= itself[i] < size
+        for q in range(3):
+            total = rows[i, 5 + q] * (size - begin - met) + (upto[q, size] - upto[q, begin])
+            total -= columns[5 + q, itself[i]] if met else 0.0
+            for group in range(shared.shape[1]):
+                total += shared[5 + q, group] * known[i, group]
+            alone[q] = total + bit[5 + q] * known[i, shared.shape[1]]
+        sums[i, 6] += alone[0]
+        sums[i, 7] -= alone[0]
+        sums[i, 8] = 2 * (sums[i, 8] - alone[1])
+        sums[i, 9] -= alone[2]
+    return sums
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _list_sides(octets: Any, slots: Any, first: Any, last: Any, ends: Any, listed: Any) -> None:
+    code.list_sides(octets, slots, first, last, _PLACES, ONES, ends, listed)
+
+
+def _lists(plane: Any, slots: Any, groups: Any) -> Any:
+    """For each range of sides the lists of all slots; and room for panels, and for the slices of each slot."""
+    number = -(-int(np.diff(groups).max()) // NEAR_SIDES)
+    ends = np.empty((len(groups), slots.size * number + 1), np.int64)
+    listed = np.empty((len(groups), slots.size * number * (NEAR_SIDES * SIDE + GROUP) + ROOM), np.uint16)
+    for (first, last), *found in zip(groups.tolist(), ends, listed, strict=True):
+        _list_sides(plane.view(np.uint8), slots, first, last, *found)
+    levels = (code.levels_of(SIDE * number * NEAR_SIDES) + 7) // 8 * 8
+    slices = zeros_in_line(len(groups), slots.size, levels, WORDS)
+    return ends, listed, zeros_in_line(number, NEAR_SIDES * SIDE + 1, WORDS), slices
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _panel_sums(
+    plane: Any, slots: Any, at: Any, place: Any, levels: Any, slices: Any, counts: Any, rows: Any, columns: Any,
+    stride: Any, bit: Any, shared: Any, own: Any, ends: Any, other_ends: Any, begins: Any, squares: Any, lanes: Any,
+    known: Any,
+) -> None:  # fmt: skip
+    """The sums of products of one panel, whose slots begin at ``at``, and its columns at ``place`` of all columns."""
+    groups, nine, size = counts.shape[0], shared.shape[0] == 9, min(SIDE, other_ends.size - place)
+    across, near, total = columns[:, place:], other_ends[place:], squares[place:]
     for i in range(slots.size):
-        lanes[:] = 0.0
-        row[:] = rows[:, i]
-        mine = counts[:, i]
-        row_parts = mine, mine.strides[0], groups, octets[i, first_slot // 8 :], row, ends[i]
-        first, itself = begins[i], slots[i] - first_slot
-        if first <= itself < size:  # a node is not paired with itself
-            _add_columns(row_parts, column_parts, nine, first, itself)
-            first = itself + 1
-        _add_columns(row_parts, column_parts, nine, first, size)
-        for q in range(SUMS - 1):
-            sums[i, q] = _halved(lanes[q])
-        known[i, groups] = _halved(lanes[SUMS - 1])
+        first, itself = max(begins[i] - place, 0), slots[i] - at
+        if first >= size:
+            continue
+        for group in range(groups):
+            code.spread_columns(slices[group, i], levels[group], counts[group])
+        mine = counts, counts.strides[0], groups, plane[slots[i]].view(np.uint8), rows[i], ends[i]
+        parts = across, stride, bit, shared, own, near, total, lanes[i]
         for group in range(groups if nine else 0):
-            known[i, group] = mine[group, begins[i] :].sum()
-            if begins[i] <= itself < size:
-                known[i, group] -= mine[group, itself]
-    return sums, known
+            known[i, group] += counts[group, first:size].sum()
+            if first <= itself < size:
+                known[i, group] -= counts[group, itself]
+        known[i, groups] += _ones_between(plane[slots[i]], first, size) if nine else 0
+        if first <= itself < size:  # a node is not paired with itself
+            _add_columns(mine, parts, nine, first, itself)
+            first = itself + 1
+        _add_columns(mine, parts, nine, first, size)
 
 
-def group_sums(
-    counts: Any, words: Any, slots: Any, first_slot: Any, rows: Any, columns: Any, bit: Any, shared: Any, own: Any,
-    ends: Any, other_ends: Any, begins: Any, squares: Any,
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _part_sums(
+    plane: Any, slots: Any, groups: Any, lists: Any, first_slot: Any, rows: Any, columns: Any, bit: Any, shared: Any,
+    own: Any, ends: Any, other_ends: Any, begins: Any, squares: Any,
 ) -> Any:  # fmt: skip
-    """As ``group_sums.group_sums``."""
-    octets = np.ascontiguousarray(words).view(np.uint8)
-    sums, known = _group_sums(
-        counts, octets, slots, first_slot, rows, columns, bit, shared, own, ends, other_ends, begins, squares
+    """The sums of one part for each row."""
+    (ends_of, listed, panels, slices), number = lists, len(groups)
+    sums, known = np.zeros((slots.size, SUMS)), np.zeros((slots.size, number + 1))
+    lanes, counts = np.zeros((slots.size, SUMS, LANES)), np.empty((number, SIDE), np.int32)
+    levels, stride = np.empty(number, np.int64), columns.strides[0] // 8
+    for place in range(0, other_ends.size, SIDE):
+        side = (first_slot + place) // SIDE
+        for group in range(number):
+            first, last = groups[group]
+            used, levels[group] = (last - first + NEAR_SIDES - 1) // NEAR_SIDES, code.levels_of((last - first) * SIDE)
+            code.cut_strip(plane[side], first, last, panels)
+            code.add_panels(panels[:used], ends_of[group], listed[group], slices[group], levels[group])
+        _panel_sums(
+            plane[side], slots, side * SIDE, place, levels, slices, counts, rows, columns, stride, bit, shared, own,
+            ends, other_ends, begins, squares, lanes, known,
+        )  # fmt: skip
+    for i in range(slots.size):
+        for q in range(SUMS):
+            sums[i, q] = _halved(lanes[i, q])
+    return (
+        sums
+        if shared.shape[0] < 9
+        else _with_alone(sums, known, slots - first_slot, begins, rows, columns, bit, shared)
     )
-    return with_alone(sums, known, slots - first_slot, begins, rows, columns, bit, shared)
+
+
+def block_sums(plane: Any, slots: Any, groups: Any, parts: Any) -> Any:
+    """As ``group_sums.block_sums``: a panel of columns after the other, so that its counts stay in the first cache."""
+    lists, found = _lists(plane, slots, groups), []
+    for first_slot, rows, columns, bit, shared, own, ends, other_ends, begins, squares in parts:
+        by_row = np.ascontiguousarray(rows.T)
+        sums = _part_sums(
+            plane,
+            slots,
+            groups,
+            lists,
+            first_slot,
+            by_row,
+            columns,
+            bit,
+            shared,
+            own,
+            ends,
+            other_ends,
+            begins,
+            squares,
+        )
+        found.append(sums)
+    return found
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

@@ -38,6 +38,8 @@ SLICES = 24
 OCTET, SHORT, PLACE, WORD = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 ROW = ir.VectorType(WORD, WORDS)
 ROOM = 8
+# Sides of PANEL rows that are added at a time: a panel of them stays in the second cache.
+NEAR_SIDES = 2
 # Functions of three bits, by what they are for 000, 001, …: whether an odd number of them is one, and whether most are.
 _ODD, _MOST = 0x96, 0xE8
 ONES = np.bitwise_count(np.arange(256, dtype=np.uint8)).astype(np.int64)
@@ -361,3 +363,43 @@ def count_columns(panel: Any, listed: Any, begin: Any, end: Any, slices: Any, co
     slices[: (levels + 7) & ~7] = uint64(0)
     add_columns(panel, listed, begin, end, slices, levels)
     spread_columns(slices, levels, counts)
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def list_sides(octets: Any, slots: Any, first: Any, last: Any, table: Any, ones: Any, ends: Any, listed: Any) -> None:
+    """For each NEAR_SIDES sides from ``first`` on and each slot, its places in these sides.
+
+    They are filled up to whole groups with a row that is empty.
+    """
+    end, place = 0, 0
+    for start in range(first, last, NEAR_SIDES):
+        for slot in slots:
+            ends[place] = end
+            for side in range(start, min(start + NEAR_SIDES, last)):
+                end = list_ones(octets[side, slot], table, ones, 8, (side - start) * PANEL, listed, end)
+            while end & (GROUP - 1):
+                listed[end] = NEAR_SIDES * PANEL
+                end += 1
+            place += 1
+    ends[place] = end
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def cut_strip(strip: Any, first: Any, last: Any, panels: Any) -> None:
+    """The rows of some sides of a strip, panel after panel."""
+    for start in range(first, last, NEAR_SIDES):
+        size = (min(start + NEAR_SIDES, last) - start) * PANEL
+        panels[(start - first) // NEAR_SIDES, :size] = strip[start * PANEL : start * PANEL + size]
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def add_panels(panels: Any, ends: Any, listed: Any, slices: Any, levels: Any) -> None:
+    """Add up the listed rows of all panels, for each slot: one panel after the other."""
+    place = 0
+    for p in range(panels.shape[0]):
+        for i in range(slices.shape[0]):
+            if p == 0:
+                slices[i] = uint64(0)
+            if ends[place] < ends[place + 1]:
+                add_columns(panels[p], listed, ends[place], ends[place + 1], slices[i], levels)
+            place += 1

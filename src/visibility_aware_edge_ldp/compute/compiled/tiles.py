@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 
 from visibility_aware_edge_ldp.compute.compiled import instructions as code
 from visibility_aware_edge_ldp.compute.compiled import njit
-from visibility_aware_edge_ldp.compute.compiled.instructions import ONES, ROOM, WORDS, list_ones
+from visibility_aware_edge_ldp.compute.compiled.instructions import NEAR_SIDES, ONES, ROOM, WORDS, list_ones
 from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL as SIDE
 from visibility_aware_edge_ldp.compute.plain.bitset import zeros_in_line
 from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
@@ -26,8 +26,8 @@ from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
 GROUP, LEVELS = 16, 4
 # Counts of up to 512 have so many binary digits.
 DIGITS = 10
-# Sides whose rows are added at a time: a panel of them stays in the second cache. And sides that are listed at a time.
-NEAR_SIDES, AT_ONCE = 2, 32
+# Sides that are listed at a time.
+AT_ONCE = 32
 # Counts that are taken from others at a time.
 _COLUMNS = 32
 # Numbers added at a time, and so many rows of them as stay in the first cache.
@@ -199,41 +199,8 @@ def column_ones(rows: Any) -> Any:
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _list_all(octets: Any, slots: Any, first: Any, last: Any, table: Any, ones: Any, ends: Any, listed: Any) -> None:
-    """For each NEAR_SIDES sides from ``first`` on and each slot, its places in these sides.
-
-    They are filled up to whole groups with a row that is empty.
-    """
-    end, place = 0, 0
-    for start in range(first, last, NEAR_SIDES):
-        for slot in slots:
-            ends[place] = end
-            for side in range(start, min(start + NEAR_SIDES, last)):
-                end = list_ones(octets[side, slot], table, ones, 8, (side - start) * SIDE, listed, end)
-            while end & (code.GROUP - 1):
-                listed[end] = NEAR_SIDES * SIDE
-                end += 1
-            place += 1
-    ends[place] = end
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _cut_strip(strip: Any, first: Any, last: Any, panels: Any) -> None:
-    """The rows of some sides of a strip, panel after panel."""
-    for start in range(first, last, NEAR_SIDES):
-        size = (min(start + NEAR_SIDES, last) - start) * SIDE
-        panels[(start - first) // NEAR_SIDES, :size] = strip[start * SIDE : start * SIDE + size]
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _add_panels(panels: Any, ends: Any, listed: Any, slices: Any, levels: Any) -> None:
-    """Add up the listed rows of all panels, for each slot: one panel after the other."""
-    slices[:] = uint64(0)
-    place = 0
-    for p in range(panels.shape[0]):
-        for i in range(slices.shape[0]):
-            if ends[place] < ends[place + 1]:
-                code.add_columns(panels[p], listed, ends[place], ends[place + 1], slices[i], levels)
-            place += 1
+    """As ``instructions.list_sides``."""
+    code.list_sides(octets, slots, first, last, table, ones, ends, listed)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -243,8 +210,8 @@ def _share(
     """Add to the counts what is shared through the slots from side ``first`` to ``last``."""
     levels, found = code.levels_of((last - first) * SIDE), np.empty(SIDE, np.uint16)
     for column in range(counts.shape[1] // SIDE):
-        _cut_strip(plane[first_column + column], first, last, panels)
-        _add_panels(panels, ends[0], listed[0], slices, levels)
+        code.cut_strip(plane[first_column + column], first, last, panels)
+        code.add_panels(panels, ends[0], listed[0], slices, levels)
         for i in range(slices.shape[0]):
             code.spread_columns(slices[i], levels, found)
             total = counts[i, column * SIDE : (column + 1) * SIDE]
@@ -327,9 +294,9 @@ def _share_among(
     for far in range(counts.shape[0]):
         for column in range(first_column, first_column + counts.shape[3] // SIDE):
             first = (column - first_column) * SIDE
-            _cut_strip(planes[far, column], 0, sides, panels)
+            code.cut_strip(planes[far, column], 0, sides, panels)
             for a in range(near.size):
-                _add_panels(panels, ends[a], listed[a], slices, levels)
+                code.add_panels(panels, ends[a], listed[a], slices, levels)
                 for i in range(slots.size):
                     total = counts[near[a], far, i, first : first + SIDE] if near[a] < counts.shape[0] else beyond[i]
                     code.spread_columns(slices[i], levels, total)

@@ -3,6 +3,9 @@
 Both twins, on every machine, round the same operations in the same order.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows
@@ -20,6 +23,8 @@ from visibility_aware_edge_ldp.compute.plain.pair_sums import (
     upper,
     with_alone,
 )
+
+Parts = Sequence[tuple[Any, ...]]
 
 
 def group_sums(
@@ -59,6 +64,24 @@ def group_sums(
     found = np.stack([_by_lanes(term * paired) for term in terms], axis=1)
     known = np.stack([(each * paired).sum(axis=1) for each in (*counts, bits)], axis=1)
     return with_alone(found, known, slots - first_slot, begins, rows, columns, bit, shared)
+
+
+def block_sums(plane: Words, slots: Slots, groups: Slots, parts: Parts) -> list[Floats]:
+    """For each part the ``group_sums`` of some slots with the consecutive slots of a group from its first slot on.
+
+    Groups are ranges of sides, and every count of a part is of the slots of a group that both slots have ones with. A
+    part has the other arguments of ``group_sums``: its first slot, the first of a side; and from ``rows`` on all.
+    """
+    words, found = np.concatenate(list(plane[:, slots]), axis=1), []
+    for first_slot, rows, columns, *rest in parts:
+        last_slot = first_slot + columns.shape[1]
+        counts = np.zeros((len(groups), slots.size, columns.shape[1]), np.int32)
+        for (first, last), count in zip(groups.tolist(), counts, strict=True):
+            for strip in plane[first:last]:
+                for row, total in zip(strip[slots], count, strict=True):
+                    total += np.bitwise_count(row & strip[first_slot:last_slot]).sum(axis=1, dtype=np.int32)
+        found.append(group_sums(counts, words, slots, first_slot, rows, columns, *rest))
+    return found
 
 
 def _by_lanes(terms: Floats) -> Floats:

@@ -256,17 +256,23 @@ class _Point:
     @cached_property
     def weight(self) -> Floats:
         """The prior of each cell."""
-        log_weight = self.model.log_widths + self.model.basis_rows.times(self.theta[:, None])[:, 0]
-        weight = exp(log_weight - log_weight.max())
+        model = self.model
+        weight = backend.kernels("fits").exponentials(model.basis_rows, self.theta, model.log_widths)
         return np.asarray(weight / weight.sum())
 
-    @cached_property
+    @property
     def density(self) -> Floats:
-        return self.model.likelihood_rows.times(self.weight[:, None])[:, 0]
+        return self._densities[0]
+
+    @cached_property
+    def _densities(self) -> tuple[Floats, Floats]:
+        """Those of the groups of nodes, and their logarithms."""
+        found: tuple[Floats, Floats] = backend.kernels("fits").logarithms(self.model.likelihood_rows, self.weight)
+        return found
 
     @cached_property
     def _log_likelihood(self) -> float:
-        return dot(self.model.sample.count, log(self.density))
+        return dot(self.model.sample.count, self._densities[1])
 
     def value(self, precision: Floats) -> float:
         """What is maximised: the logarithm of the likelihood, less the penalty for roughness."""

@@ -54,7 +54,7 @@ class PositionSurvey(RosterSurvey):
 
     def price(self, kind: Visibility, round_number: int = 1) -> Guarantee[OneEdge]:
         """What an edge of this class loses in this round, as a guarantee."""
-        return Guarantee(OneEdge, self.round_price(kind, round_number))
+        return self._guarantees[kind, round_number]
 
     def mechanism(self, visibility: Visibility, round_number: int) -> RandomizedResponse:
         """What a position of this class answers with in this round (1 or 2)."""
@@ -69,6 +69,10 @@ class PositionSurvey(RosterSurvey):
         """For each class and round; every call asks for some, and products of fractions are slow."""
         parts = [(number, self.epsilon * share) for number, share in enumerate(self.shares, 1)]
         return {(kind, number): self.multipliers.of(kind) * part for kind in Visibility for number, part in parts}
+
+    @cached_property
+    def _guarantees(self) -> dict[tuple[Visibility, int], Guarantee[OneEdge]]:
+        return {key: Guarantee(OneEdge, price) for key, price in self._prices.items()}
 
     @cached_property
     def _mechanisms(self) -> dict[tuple[Visibility, int], RandomizedResponse]:
