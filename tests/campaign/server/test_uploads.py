@@ -19,6 +19,8 @@ from visibility_aware_edge_ldp.campaign.server.messages import HEAD, Reply
 from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome, StoreUnavailable
 from visibility_aware_edge_ldp.campaign.server.stores.turns import OutdatedProcess
 from visibility_aware_edge_ldp.campaign.server.uploads import expected
+from visibility_aware_edge_ldp.campaign.signed_documents import fingerprint
+from visibility_aware_edge_ldp.campaign.statements import receipt_is_signed
 from visibility_aware_edge_ldp.campaign.wire_format import PROBLEMS
 
 # A header that changes nothing, and with which an upload goes the ordinary way.
@@ -37,11 +39,17 @@ def ordinary(request: bytes) -> bytes:
 
 
 def test_both_ways_give_the_same_octets(served: Running) -> None:
-    """New, sent again and in conflict: the head line by line, but for the date, and the body."""
+    """New, sent again and in conflict: the head line by line and the body, but for date and signature."""
+    key = fingerprint(served.lab.served.campaign.key)
 
     def lines(request: bytes) -> tuple[int, list[bytes], bytes]:
-        answer = ask(served, request)
-        return answer.status, [line for line in answer.head.split(b"\r\n") if not line.startswith(b"date")], answer.body
+        answer, others = ask(served, request), list[bytes]()
+        for line in answer.head.split(b"\r\n"):
+            name, _, value = line.partition(b": ")
+            if name == b"receipt-signature":
+                assert receipt_is_signed(key, answer.body, bytes.fromhex(value.decode()))
+            others += [name if name in (b"date", b"receipt-signature") else line]
+        return answer.status, others, answer.body
 
     lab = served.lab
     first, again = lab.request(1, lab.report(1)), lab.request(2, lab.report(2))

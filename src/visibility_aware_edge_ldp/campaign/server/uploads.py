@@ -47,22 +47,26 @@ class Expected:
         upload = Upload.of(number, self._participant, body, app.rounds.arrivals.now(number))
         begun = time.perf_counter()
 
+        def replied(reply: Reply) -> None:
+            app.metrics.replied("report", reply.status)
+            tell(reply)
+
         def told(outcome: Outcome | Exception) -> None:
-            tell(None if isinstance(outcome, OutdatedProcess) else self._reply(upload, outcome, begun))
+            if isinstance(outcome, Outcome):
+                try:
+                    app.uploaded(upload, outcome, begun, replied)
+                except Exception as failure:
+                    replied(refused(failure))
+            elif isinstance(outcome, OutdatedProcess):
+                tell(None)
+            else:
+                replied(refused(outcome))
 
         try:
             app.rounds.hand(upload, told)
         except (ProtocolViolation, StoreUnavailable):
             return False
         return True
-
-    def _reply(self, upload: Upload, outcome: Outcome | Exception, begun: float) -> Reply:
-        try:
-            reply = refused(outcome) if isinstance(outcome, Exception) else self._app.uploaded(upload, outcome, begun)
-        except Exception as failure:
-            reply = refused(failure)
-        self._app.metrics.replied("report", reply.status)
-        return reply
 
 
 def expected(app: App, scope: Message) -> Expected | None:

@@ -8,7 +8,7 @@ import hashlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
@@ -181,7 +181,7 @@ class Writer:
     def put(self, upload: Upload) -> asyncio.Future[Outcome]:
         """The same, to wait for."""
         future: asyncio.Future[Outcome] = self._loop.create_future()
-        self.hand(upload, partial(_resolve, future))
+        self.hand(upload, partial(resolve, future))
         return future
 
     async def do(self, function: Callable[[Store], R]) -> R:
@@ -189,7 +189,7 @@ class Writer:
         if self._ended:
             raise StoreUnavailable("The server is shutting down. Ask again later.")
         future: asyncio.Future[R] = self._loop.create_future()
-        self._queue.put((function, partial(_resolve, future)))
+        self._queue.put((function, partial(resolve, future)))
         return await future
 
     def ask(self, function: Callable[[Store], R], seconds: float = 5.0) -> R:
@@ -255,10 +255,11 @@ class Writer:
     def _tell(self, results: list[tuple[Told, Any]]) -> None:
         """Wake the event loop once for the whole group."""
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(_tell_all, results)
+            self._loop.call_soon_threadsafe(tell_all, results)
 
 
-def _tell_all(results: list[tuple[Told, Any]]) -> None:
+def tell_all(results: Iterable[tuple[Told, Any]]) -> None:
+    """Call each with its result."""
     for told, result in results:
         try:
             told(result)
@@ -266,7 +267,8 @@ def _tell_all(results: list[tuple[Told, Any]]) -> None:
             failed("told", failure)
 
 
-def _resolve(future: asyncio.Future[Any], result: Any) -> None:
+def resolve(future: asyncio.Future[Any], result: Any) -> None:
+    """Whoever waits for the future has the result, or the failure in its place."""
     if future.done():  # whoever asked has gone
         return
     if isinstance(result, Exception):
