@@ -16,9 +16,9 @@ from visibility_aware_edge_ldp.campaign.browser_page import WithBrowserPage
 from visibility_aware_edge_ldp.campaign.server.app import App, open_store
 from visibility_aware_edge_ldp.campaign.server.campaigns import Campaigns
 from visibility_aware_edge_ldp.campaign.server.messages import raw
-from visibility_aware_edge_ldp.campaign.server.statements import Receipts
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome, Upload
+from visibility_aware_edge_ldp.campaign.server.uploads import Receipts
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt
 
 _DATE = [(b"date", b"Thu, 19 Nov 2026 05:00:00 GMT")]

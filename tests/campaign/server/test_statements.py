@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +11,9 @@ import pytest
 from support.campaign_inside import Inside, inside
 from support.campaign_lab import FAR, Lab, new_lab, sqlite_url
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
-from visibility_aware_edge_ldp.campaign.server.messages import Reply
-from visibility_aware_edge_ldp.campaign.server.statements import Receipts, codes, new_seal, stated
-from visibility_aware_edge_ldp.campaign.signed_documents import fingerprint, new_key
+from visibility_aware_edge_ldp.campaign.server.statements import codes, new_seal, stated
+from visibility_aware_edge_ldp.campaign.signed_documents import fingerprint
 from visibility_aware_edge_ldp.campaign.statements import (
-    SALT,
-    SIGNATURE,
     SignedStatement,
     Statement,
     code,
@@ -50,39 +46,6 @@ def test_receipts_are_signed_and_as_they_were(server: Inside) -> None:
     for each in answers:
         shown = bytes.fromhex(each.headers["receipt-signature"])
         assert receipt_is_signed(fingerprint(server.lab.served.campaign.key), each.body, shown)
-
-
-def told_together(key: bytes, receipts: list[bytes]) -> list[Reply]:
-    async def main() -> list[Reply]:
-        found, made = list[Reply](), Receipts(key)
-        for receipt in receipts:
-            made.tell(receipt, 201, found.append)
-        assert not found
-        await asyncio.sleep(0)
-        made.tell(receipts[0], 200, lambda reply: 1 // 0)  # of one: others are told all the same
-        made.tell(receipts[1], 200, found.append)
-        await asyncio.sleep(0)
-        return found
-
-    return asyncio.run(main())
-
-
-def test_receipts_of_one_moment_have_one_signature_and_each_its_own_way() -> None:
-    key, receipts = new_key(), [b"receipt %d" % number for number in range(7)]
-    *together, later = told_together(key, receipts)
-    assert [(each.status, each.body) for each in together] == [(201, receipt) for receipt in receipts]
-    assert (later.status, later.body) == (200, receipts[1])
-    shown = [bytes.fromhex(dict(each.headers)[b"receipt-signature"].decode()) for each in (*together, later)]
-    assert len({each[:SIGNATURE] for each in shown}) == 2
-    assert len({each[SIGNATURE : SIGNATURE + SALT] for each in shown}) == 8
-    for place, each in enumerate(shown):
-        signed = [receipt_is_signed(fingerprint(key), receipt, each) for receipt in receipts]
-        assert signed == [number == (place if place < 7 else 1) for number in range(7)]
-
-
-def test_who_has_no_key_signs_no_receipt_and_a_key_that_is_none_is_named_to_everybody() -> None:
-    assert [each.headers for each in told_together(b"", [b"one", b"two"])] == [(), (), ()]
-    assert [each.status for each in told_together(b"short", [b"one", b"two"])] == [500, 500, 500]
 
 
 def test_a_statement_binds_root_count_times_and_transcript(triangles: Inside) -> None:

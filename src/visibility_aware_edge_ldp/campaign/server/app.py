@@ -18,7 +18,7 @@ from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, R
 from visibility_aware_edge_ldp.campaign.server.operations import ESTIMATE, STOP, Operations, last_asked
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes, Rounds
 from visibility_aware_edge_ldp.campaign.server.stages import State
-from visibility_aware_edge_ldp.campaign.server.statements import Receipts, stated_reply
+from visibility_aware_edge_ldp.campaign.server.statements import stated_reply
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stores.store import (
     Grouping,
@@ -30,7 +30,7 @@ from visibility_aware_edge_ldp.campaign.server.stores.store import (
 )
 from visibility_aware_edge_ldp.campaign.server.stores.turns import OutdatedProcess
 from visibility_aware_edge_ldp.campaign.server.telemetry import Metrics, event, failed
-from visibility_aware_edge_ldp.campaign.server.uploads import Expected, expected
+from visibility_aware_edge_ldp.campaign.server.uploads import Expected, Receipts, expected
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
 STORE = "store.db"

@@ -1,23 +1,13 @@
-"""What this server states, with the campaign's key: of closed rounds, and in receipts.  [WITNESS.1] [CONSENT.3]"""
+"""What this server states, with the campaign's key, of closed rounds.  [WITNESS.1] [CONSENT.3]"""
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from visibility_aware_edge_ldp.campaign.server.messages import Reply, refused
 from visibility_aware_edge_ldp.campaign.server.stages import NotReady, Stage, State
-from visibility_aware_edge_ldp.campaign.server.stores.store import tell_all
-from visibility_aware_edge_ldp.campaign.statements import (
-    SALT,
-    SignedStatement,
-    Statement,
-    code,
-    sealed,
-    sign_receipts,
-)
+from visibility_aware_edge_ldp.campaign.statements import SALT, SignedStatement, Statement, code, sealed
 
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
@@ -70,31 +60,3 @@ def codes(served: ServedCampaign, stages: Mapping[int, Stage]) -> dict[int, str]
     """The short code of each closed round, as participants' programs print it; none where nothing is signed."""
     numbers = [number for number, stage in stages.items() if served.campaign.key and stage.state in _STATED]
     return {number: code(stated(served, stages, number).data) for number in numbers}
-
-
-class Receipts:
-    """Replies with receipts. Those of one moment, such as of one commit, have one signature.  [WITNESS.5]"""
-
-    def __init__(self, key: bytes) -> None:
-        self._key, self._waiting = key, list[tuple[bytes, int, Callable[[Reply], None]]]()
-
-    def tell(self, receipt: bytes, status: int, told: Callable[[Reply], None]) -> None:
-        """Tell the reply in the next turn of the event loop, signed where the campaign's server has a key."""
-        if not self._waiting:
-            asyncio.get_running_loop().call_soon(self._sign)
-        self._waiting.append((receipt, status, told))
-
-    def _sign(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        try:
-            replies = self._replies([(receipt, status) for receipt, status, _ in waiting])
-        except Exception as failure:
-            replies = [refused(failure)] * len(waiting)
-        tell_all((told, reply) for (_, _, told), reply in zip(waiting, replies, strict=True))
-
-    def _replies(self, receipts: list[tuple[bytes, int]]) -> list[Reply]:
-        if not self._key:
-            return [Reply(status, receipt) for receipt, status in receipts]
-        signed = sign_receipts(self._key, [receipt for receipt, _ in receipts])
-        headers = [((b"receipt-signature", each.encode()),) for each in signed]
-        return [Reply(status, data, headers=each) for (data, status), each in zip(receipts, headers, strict=True)]
