@@ -14,7 +14,7 @@ import pytest
 from plain_client import answers, client, noise, statements
 from plain_client.amendments import is_about, read_amendments
 from plain_client.campaign import QUESTIONS, Campaign, check_question, open_charter, open_documents
-from plain_client.canonical import Refused, read, refuse_signature, sha256, written
+from plain_client.canonical import Refused, read, sha256, written
 from plain_client.rules import CLASSES
 from plain_client.tree import check_receipt, leaf, proves, root
 from support.campaign_amending import Issuer
@@ -161,6 +161,8 @@ def believes(vector: Vector) -> bool:
         if what == "receipt":
             own = vector["campaign"], vector["round"], vector["participant"], bytes.fromhex(vector["upload"])
             check_receipt(sent, *own)
+        elif what == "signed receipt":
+            statements.refuse_unsigned(vector["receipt"].encode(), vector["sent"], vector["server"])
         elif what == "proof":
             own_leaf = leaf(vector["participant"], bytes.fromhex(vector["upload"]))
             return proves(json.loads(sent), own_leaf, vector["root"])
@@ -190,7 +192,8 @@ def test_the_log_receipts_statements_and_codes() -> None:
         campaign = opened(charters[each["case"]])
         key = statements.server_key(entries, campaign.identity, campaign.charter)
         assert key == each["server"]
-        refuse_signature(each["receipt"].encode(), each["signature"], key, statements.RECEIPT)
+        for shown in (each["signature"], each["signature alone"]):
+            statements.refuse_unsigned(each["receipt"].encode(), shown, key)
         before = b""
         for number, said in enumerate(each["rounds"], 1):
             data = said["statement"].encode()
@@ -223,7 +226,7 @@ def test_what_is_not_signed_so_is_refused() -> None:
         (data, said["signature"], kept["issuer"]),
         (data.replace(b"ef", b"ee"), said["signature"], key),
         (data, case["signature"], key),
-        (case["receipt"].encode(), case["signature"], key),
+        (case["receipt"].encode(), case["signature alone"], key),
     ):
         with pytest.raises(Refused):
             statements.open_statement(octets, signature, signer)

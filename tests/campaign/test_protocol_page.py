@@ -99,7 +99,7 @@ def test_the_purposes_of_signatures() -> None:
         "list of consents": consents.PURPOSE,
     }
     assert {row[0]: f"{words(row[1])[0]}\n".encode() for row in rows("what is signed")} == known
-    for other in (statements._SEALED, statements._CODE, amendments._PERSON):
+    for other in (statements._SEALED, statements._CODE, statements._RECEIPT_ALONE, amendments._PERSON):
         assert f"`{other.decode().strip()}`" in TEXT
 
 

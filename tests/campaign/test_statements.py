@@ -12,12 +12,17 @@ from visibility_aware_edge_ldp.campaign import charter_log, signed_documents, st
 from visibility_aware_edge_ldp.campaign.signed_documents import fingerprint, sign
 from visibility_aware_edge_ldp.campaign.statements import (
     ALPHABET,
+    RECEIPT,
+    SALT,
+    SHOWN,
+    SIGNATURE,
     SignedStatement,
     Statement,
     code,
     receipt_is_signed,
     sealed,
     sign_receipt,
+    sign_receipts,
 )
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 
@@ -95,6 +100,35 @@ def test_a_receipt_is_signed_for_its_purpose() -> None:
     assert not receipt_is_signed(fingerprint(OTHER), receipt, signature)
     assert not receipt_is_signed(fingerprint(KEY), receipt + b" ", signature)
     assert not receipt_is_signed(fingerprint(KEY), receipt, sign(KEY, receipt))
+    assert receipt_is_signed(fingerprint(KEY), receipt, sign(KEY, receipt, b"va-edge-ldp receipt 1\n"))  # as before
+    assert not receipt_is_signed(fingerprint(KEY), receipt, sign(KEY, receipt, RECEIPT))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 7, 8, 13, 64, 100])
+def test_one_signature_shows_each_receipt_of_a_group_and_no_other(count: int) -> None:
+    receipts = [b"receipt %d" % number for number in range(count)]
+    shown = [bytes.fromhex(each) for each in sign_receipts(KEY, receipts)]
+    assert len({each[:SIGNATURE] for each in shown}) == 1
+    for receipt, each in zip(receipts, shown, strict=True):
+        assert len(each) in SHOWN
+        assert receipt_is_signed(fingerprint(KEY), receipt, each)
+        assert not receipt_is_signed(fingerprint(OTHER), receipt, each)
+        for wrong in (each[:-1], each + b"\0", each + bytes(32), each[:-32], b"", each[:SIGNATURE]):
+            assert not receipt_is_signed(fingerprint(KEY), receipt, wrong)
+        for place in range(SIGNATURE, len(each), 7):
+            changed = each[:place] + bytes([each[place] ^ 1]) + each[place + 1 :]
+            assert not receipt_is_signed(fingerprint(KEY), receipt, changed)
+    for receipt, each in zip(receipts, shown[1:], strict=False):
+        assert not receipt_is_signed(fingerprint(KEY), receipt, each)
+
+
+def test_what_is_shown_of_one_receipt_tells_nobody_elses() -> None:
+    """The hash beside it is of a salt that it does not hold: the same receipt beside it gives other hashes."""
+    pairs = [[bytes.fromhex(each) for each in sign_receipts(KEY, [b"mine", b"yours"])] for _ in range(20)]
+    beside = {mine[-32:] for mine, _ in pairs}
+    assert len(beside) == 20
+    assert hashlib.sha256(b"\0yours").digest() not in beside
+    assert all(yours[SIGNATURE : SIGNATURE + SALT] not in mine for mine, yours in pairs)
 
 
 def test_a_seal_depends_on_salt_and_transcript() -> None:

@@ -21,7 +21,8 @@ from visibility_aware_edge_ldp.campaign.documents import Documents
 from visibility_aware_edge_ldp.campaign.http_client import Reply
 from visibility_aware_edge_ldp.campaign.participant import server_checks
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, own_transcript
-from visibility_aware_edge_ldp.campaign.statements import SignedStatement, code, receipt_is_signed
+from visibility_aware_edge_ldp.campaign.participant.statements import signature_in
+from visibility_aware_edge_ldp.campaign.statements import SHOWN, SignedStatement, code, receipt_is_signed
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt, report_in
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
@@ -92,7 +93,8 @@ def test_statements_receipts_and_the_log_are_read_for_ever() -> None:
     assert len(log.entries) == len(cases)
     for each, entry in zip(cases, log.entries, strict=True):
         assert entry.server == each["server"]
-        assert receipt_is_signed(each["server"], each["receipt"].encode(), bytes.fromhex(each["signature"]))
+        for shown in (each["signature"], each["signature alone"]):
+            assert receipt_is_signed(each["server"], each["receipt"].encode(), bytes.fromhex(shown))
         for said in each["rounds"]:
             signed = SignedStatement(said["statement"].encode(), bytes.fromhex(said["signature"]))
             assert signed.opened(each["server"]).campaign == entry.campaign
@@ -144,6 +146,9 @@ def believes(vector: Vector) -> bool:
             digest = signed_documents.digest(bytes.fromhex(vector["upload"]))
             own = Receipt(vector["campaign"], vector["round"], vector["participant"], digest)
             return Receipt.from_bytes(sent.encode()) == own
+        if what == "signed receipt":
+            shown = signature_in(Reply(200, {"receipt-signature": sent}, b""), "receipt-signature", SHOWN)
+            return receipt_is_signed(vector["server"], vector["receipt"].encode(), shown)
         if what == "proof":
             context: Any = SimpleNamespace(number=vector["participant"])
             closed = server_checks.RoundState(1, "closed", vector["root"], "")

@@ -71,6 +71,14 @@ def test_a_part_shows_the_root_of_all(count: int) -> None:
     assert wire_format.root_above(b"", 3, 3, []) is None
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 6, 7, 8, 13, 100])
+def test_all_ways_at_once_are_the_proofs(count: int) -> None:
+    leaves = [bytes([number]) for number in range(count)]
+    root, ways = wire_format.root_and_ways(leaves)
+    assert root == wire_format.root(leaves)
+    assert ways == [b"".join(wire_format.proof(leaves, place)) for place in range(count)]
+
+
 def every_degree(around: int = 500) -> Iterator[bytes]:
     """The reports of a participant's noisy degree, whatever it is."""
     for value in range(-around, around):

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from plain_client import answers, statements, tree
 from plain_client.amendments import is_about, read_amendments
 from plain_client.campaign import Campaign, check_question, open_charter, open_documents
-from plain_client.canonical import Refused, demand, is_hex, read, refuse_signature, sha256
+from plain_client.canonical import Refused, demand, is_hex, read, sha256
 from plain_client.ledger import Ledger, charge, friend_bits, keep, question, row_levels
 from plain_client.noise import Coins
 
@@ -185,7 +185,7 @@ class Participant:
         tree.check_receipt(receipt, campaign.identity, number, person, upload)
         if self.key:
             signature = headers.get("receipt-signature", "")
-            refuse_signature(receipt, signature, self.key, statements.RECEIPT)
+            statements.refuse_unsigned(receipt, signature, self.key)
             self.ledger.see("receipt", campaign.charter["issuer"], campaign.identity, number, receipt, signature)
         self.ledger.keep_receipt(campaign.identity, number, receipt)
         return _object(receipt)

@@ -6,8 +6,10 @@ import hashlib
 from typing import Any
 
 from plain_client.canonical import demand, is_hex, members, read, refuse_signature, sha256, written
+from plain_client.tree import root_above
 
-LOG, RECEIPT, STATEMENT = b"va-edge-ldp charter log 1\n", b"va-edge-ldp receipt 1\n", b"va-edge-ldp statement 1\n"
+LOG, STATEMENT = b"va-edge-ldp charter log 1\n", b"va-edge-ldp statement 1\n"
+_ALONE, _RECEIPT = b"va-edge-ldp receipt 1\n", b"va-edge-ldp receipt 2\n"
 _DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _LAST_SECOND = 253402300799
 _WHOLE = {"round": (1, 2), "count": (0, 1 << 63), "opened": (0, _LAST_SECOND), "closed": (0, _LAST_SECOND)}
@@ -57,6 +59,21 @@ def open_statement(data: bytes, signature: str, key: str) -> dict[str, Any]:
         demand(type(said[name]) is int and least <= said[name] <= most, "numbers")
     demand((said["before"] == "") == (said["round"] == 1), "what was stated before")
     return said
+
+
+def refuse_unsigned(receipt: bytes, shown: str, key: str) -> None:
+    """Refuses a receipt of which nothing shows that the server signed it."""
+    if len(shown) == 128:
+        refuse_signature(receipt, shown, key, _ALONE)
+        return
+    demand(is_hex(shown, len(shown) // 2) and len(shown) >= 208, "how a receipt is signed")
+    told = bytes.fromhex(shown[128:])
+    salt, index, count = told[:32], int.from_bytes(told[32:36], "big"), int.from_bytes(told[36:40], "big")
+    beside = [told[start : start + 32] for start in range(40, len(told), 32)]
+    demand(all(len(each) == 32 for each in beside), "hashes")
+    root = root_above(salt + receipt, index, count, beside)
+    demand(root, "a place of a receipt")
+    refuse_signature(root, shown[:128], key, _RECEIPT)
 
 
 def sealed(transcript: str, salt: str) -> str:

@@ -33,17 +33,22 @@ def proves(said: Any, own: bytes, named_root: str) -> bool:
     )
     demand(type(index) is int and type(count) is int and isinstance(proof, list), "a proof")
     demand(is_hex(named_root) and all(is_hex(each) for each in proof), "hashes")
+    return root_above(own, index, count, [bytes.fromhex(each) for each in proof]).hex() == named_root
+
+
+def root_above(own: bytes, index: int, count: int, hashes: list[bytes]) -> bytes:
+    """The root that a leaf in this place leads to by the hashes beside its way; nothing where there is none."""
     if not 0 <= index < count < 1 << 64:
-        return False
-    found, last, hashes = _hash(b"\0", own), count - 1, [bytes.fromhex(each) for each in proof]
+        return b""
+    found, last = _hash(b"\0", own), count - 1
     while last:
         if index ^ 1 <= last:
             if not hashes:
-                return False
-            beside = hashes.pop(0)
+                return b""
+            beside, *hashes = hashes
             found = _hash(b"\1", beside, found) if index & 1 else _hash(b"\1", found, beside)
         index, last = index >> 1, last >> 1
-    return not hashes and _hash(b"\2", count.to_bytes(8, "big"), found).hex() == named_root
+    return b"" if hashes else _hash(b"\2", count.to_bytes(8, "big"), found)
 
 
 def check_receipt(data: bytes, campaign: str, number: int, person: int, upload: bytes) -> None:

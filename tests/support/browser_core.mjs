@@ -175,6 +175,7 @@ async function believed(core, vectors, vector) {
   const caseOf = (list) => list.find((each) => each.case === vector.case);
   return !(await refused(core, async () => {
     if (vector.what === "receipt") core.checkReceipt(sent, vector.campaign, vector.round, vector.participant, upload);
+    else if (vector.what === "signed receipt") await core.refuseUnsigned(core.octets(vector.receipt), vector.sent, vector.server);
     else if (vector.what === "proof") return core.proves(core.readObject(sent), core.leaf(vector.participant, upload), vector.root);
     else if (vector.what === "state") core.roundState(sent, vector.round);
     else if (vector.what === "transcript") {
@@ -206,8 +207,10 @@ async function statements(core, vectors, say) {
     const [identity, charter] = [core.sha256(core.octets(vector.charter)), JSON.parse(vector.charter)];
     const key = core.serverKey(entries, identity, charter);
     say("log", each.case, key === each.server && (await refused(core, () => core.serverKey(entries, "00".repeat(32), charter))));
-    await core.refuseSignature(core.octets(each.receipt), each.signature, key, core.RECEIPT);
-    say("statement", "a receipt's signature", await refused(core, () => core.openStatement(core.octets(each.receipt), each.signature, key)));
+    for (const shown of [each.signature, each["signature alone"]]) {
+      await core.refuseUnsigned(core.octets(each.receipt), shown, key);
+      say("statement", "a receipt's signature", await refused(core, () => core.openStatement(core.octets(each.receipt), shown, key)));
+    }
     let before = null;
     for (const [i, round] of each.rounds.entries()) {
       const data = core.octets(round.statement);

@@ -7,15 +7,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from support import campaign_vectors as good
+from visibility_aware_edge_ldp.campaign import wire_format
+from visibility_aware_edge_ldp.campaign.signed_documents import fingerprint, sign
+from visibility_aware_edge_ldp.campaign.statements import RECEIPT, STATEMENT, sign_receipts
 
 Vector = dict[str, Any]
 CASE, PERSON = "position, one round", 3
 SUMS = "triangles, three classes"
+_ALONE = b"va-edge-ldp receipt 1\n"
 
 
 def lies() -> list[Vector]:
     """Each with what it is, what was sent, and whether it is believed."""
-    made = (_receipts(), _proofs(), _states(), _transcripts(), _problems(), _answers())
+    made = (_receipts(), _signed_receipts(), _proofs(), _states(), _transcripts(), _problems(), _answers())
     return [{"what": what, "name": name, "believed": true, **sent} for each in made for what, name, true, sent in each]
 
 
@@ -65,6 +69,58 @@ def _receipts() -> Iterator[Lie]:
     about = {"campaign": charter["identity"], "round": 1, "participant": PERSON, "upload": upload}
     for name, text in texts.items():
         yield "receipt", name, name == "the receipt", {**about, "sent": text}
+
+
+def _signed_receipts() -> Iterator[Lie]:
+    """What shows that a receipt is signed: in a group of seven, in others, and with what is not its own."""
+    _, round_one = _kept()
+    receipts, key = [text.encode() for text in round_one["receipts"]][:7], good.OTHER_KEY
+    salts = [bytes([number]) * 32 for number in range(1, 8)]
+    mine, beside = (bytes.fromhex(each) for each in sign_receipts(key, receipts, b"".join(salts))[2:4])
+    others = (receipts[2:6], receipts[2:3])
+    other, one = (bytes.fromhex(sign_receipts(key, some, bytes([9]) * 32 * len(some))[0]) for some in others)
+    salted = [salt + receipt for salt, receipt in zip(salts, receipts, strict=True)]
+    root, bare = wire_format.root(salted), wire_format.root(receipts)
+    alone = sign(key, receipts[2], _ALONE)
+    way = mine[64:]
+    next_round = receipts[2].replace(b'"round":1', b'"round":2')
+    true = {
+        "in a group": mine,
+        "in another group": other,
+        "the only one": one,
+        "as servers signed each receipt before": alone,
+    }
+    false = {
+        "the way of the one beside it": beside,
+        "its signature, and the way of the one beside it": mine[:64] + beside[64:],
+        "its signature, and its way in another group": mine[:64] + other[64:],
+        "its way, and the signature of another group": other[:64] + way,
+        "another salt": mine[:64] + salts[6] + mine[96:],
+        "another place": mine[:99] + b"\x03" + mine[100:],
+        "a place beyond the last": mine[:99] + b"\x07" + mine[100:],
+        "another number of receipts": mine[:103] + b"\x08" + mine[104:],
+        "no number of receipts": mine[:96] + bytes(8) + mine[104:],
+        "a hash too few": mine[:-32],
+        "a hash too many": mine + mine[-32:],
+        "hashes in another order": mine[:104] + mine[136:168] + mine[104:136] + mine[168:],
+        "an octet too few": mine[:-1],
+        "an octet too many": mine + b"\0",
+        "the signature without the way": mine[:64],
+        "a way without its place": mine[:103],
+        "by another key": sign(good.KEY, root, RECEIPT) + way,
+        "the root signed as a statement": sign(key, root, STATEMENT) + way,
+        "the root signed as a receipt was before": sign(key, root, _ALONE) + way,
+        "the receipt signed before, and a way": alone + way,
+        "a round's root": sign(key, bare, RECEIPT) + way,
+        "nothing": b"",
+    }
+    about = {"server": fingerprint(key), "receipt": receipts[2].decode()}
+    for name, octets in (true | false).items():
+        yield "signed receipt", name, name in true, {**about, "sent": octets.hex()}
+    for name, receipt in {"of another round": next_round, "of another participant": receipts[3]}.items():
+        for which, octets in {"in a group": mine, "the only one": one, "before": alone}.items():
+            said = {**about, "receipt": receipt.decode(), "sent": octets.hex()}
+            yield "signed receipt", f"{name}, {which}", False, said
 
 
 def _proofs() -> Iterator[Lie]:

@@ -18,7 +18,8 @@ from visibility_aware_edge_ldp.campaign.server.campaigns import Campaigns
 from visibility_aware_edge_ldp.campaign.server.messages import raw
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome, Upload
-from visibility_aware_edge_ldp.campaign.statements import sign_receipt
+from visibility_aware_edge_ldp.campaign.server.uploads import Receipts
+from visibility_aware_edge_ldp.campaign.wire_format import Receipt
 
 _DATE = [(b"date", b"Thu, 19 Nov 2026 05:00:00 GMT")]
 _GROUP = 100
@@ -52,14 +53,17 @@ def _stages_of(app: App, lab: Lab) -> dict[str, float]:
     assert found is not None
     slot = rounds.arrivals.now(1)
     upload = Upload.of(1, person, body, slot)
-    reply = app.uploaded(upload, Outcome.SAME, 0.0)
-    signature = _least(lambda: sign_receipt(key, bytes(reply.body)))
+    receipt = Receipt(lab.served.charter.identity, 1, person, upload.digest.hex()).to_bytes()
+    replies = Receipts(key)._replies([(receipt, 201)] * _GROUP)
+    group = _least(lambda: Receipts(key)._replies([(receipt, 201)] * _GROUP), 20) / _GROUP
+    app._receipts.tell = lambda *told: None  # type: ignore[method-assign]
+    reply = replies[0]
     return {
         "head: path, token, state of the round": _least(lambda: hosted.expects(head)),
         "slot and digest": _least(lambda: Upload.of(1, person, body, rounds.arrivals.now(1))),
         "check of the report": _least(lambda: rounds.check(1, person, body)),
-        "receipt": _least(lambda: app.uploaded(upload, Outcome.SAME, 0.0)) - signature,
-        "signature": signature,
+        "receipt": _least(lambda: app.uploaded(upload, Outcome.SAME, 0.0, replies.append)),
+        "signature, of a group of 100": group,
         "reply": _least(lambda: raw(reply, _DATE, found.more)),
     }
 

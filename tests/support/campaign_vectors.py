@@ -20,7 +20,7 @@ from visibility_aware_edge_ldp.campaign.charter import Charter, Round, SignedCha
 from visibility_aware_edge_ldp.campaign.charter_log import CharterLog
 from visibility_aware_edge_ldp.campaign.directory import charter_of
 from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
-from visibility_aware_edge_ldp.campaign.statements import SignedStatement, Statement, code, sealed, sign_receipt
+from visibility_aware_edge_ldp.campaign.statements import SignedStatement, Statement, code, sealed, sign_receipts
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import SALT, Receipt
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
@@ -164,7 +164,10 @@ def statements() -> list[dict[str, Any]]:
             signature = SignedStatement.of(said, OTHER_KEY).signature.hex()
             before = said.digest
             rounds.append({"statement": said.data.decode(), "signature": signature, "code": code(said.data)})
-        signed = {"receipt": receipt.decode(), "signature": sign_receipt(OTHER_KEY, receipt)}
+        group = [Receipt(charter.identity, 1, each, "cd" * 32).to_bytes() for each in range(place + 1)]
+        shown = sign_receipts(OTHER_KEY, group, bytes(range(32)) * len(group))[place]
+        alone = signing.sign(OTHER_KEY, receipt, b"va-edge-ldp receipt 1\n").hex()  # as it was signed before
+        signed = {"receipt": receipt.decode(), "signature": shown, "signature alone": alone}
         made.append({"case": case, "server": signing.fingerprint(OTHER_KEY), **signed, "rounds": rounds})
     return [{"case": "log", "issuer": log.issuer, "log": log.data.decode()}, *made]
 

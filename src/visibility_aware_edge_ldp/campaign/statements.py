@@ -1,5 +1,8 @@
 """What a server signs: receipts, and one statement of each closed round; and its short code for people.  [WITNESS.1-3]
 
+Receipts of one moment have one signature, of the root of a tree over them; each travels with its way to that root. Its
+leaf has a salt, so that a way, which holds hashes of others' receipts, does not tell who they are.  [WITNESS.5]
+
 A statement binds the campaign, the round, the root, how many uploads there are, the times, the transcript and the
 statement of the round before. The transcript stands there under a salt that is erased with it: so the statement, which
 stays, does not tell the first answers of few people, as the transcript's own digest would.
@@ -8,6 +11,8 @@ stays, does not tell the first answers of few people, as the transcript's own di
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -20,13 +25,19 @@ from visibility_aware_edge_ldp.campaign.signed_documents import (
     sign,
     verify,
 )
+from visibility_aware_edge_ldp.campaign.wire_format import root_above, root_and_ways
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 
 FORMAT = "va-edge-ldp statement 1"
 # What is signed, sealed or shortened begins with its purpose, so that nothing passes for something else.
-RECEIPT, STATEMENT = b"va-edge-ldp receipt 1\n", b"va-edge-ldp statement 1\n"
+RECEIPT, STATEMENT = b"va-edge-ldp receipt 2\n", b"va-edge-ldp statement 1\n"
+_RECEIPT_ALONE = b"va-edge-ldp receipt 1\n"  # of a receipt's own bytes: ledgers hold such signatures
 _SEALED, _CODE = b"va-edge-ldp transcript 1\n", b"va-edge-ldp code 1\n"
 SALT = 32
+# Octets of a signature; of the numbers that a receipt's place is told by; and of all that shows that it is signed.
+SIGNATURE, _NUMBER = 64, 4
+_WAY = SIGNATURE + SALT + 2 * _NUMBER
+SHOWN = range(SIGNATURE, _WAY + 32 * 8 * _NUMBER + 1)
 LARGEST = 1 << 12
 _LAST_SECOND = 253_402_300_799
 # 32 letters and digits, none of which is taken for another (no I, L, O, U): 5 groups of 4 are 100 bits.
@@ -126,14 +137,34 @@ def sealed(transcript: str, salt: bytes) -> str:
     return digest(_SEALED + salt + bytes.fromhex(transcript))
 
 
+def sign_receipts(key: bytes, receipts: Sequence[bytes], salts: bytes = b"") -> list[str]:
+    """What shows of each of these receipts that the server's key signed it, in hex; ``salts`` are for tests.
+
+    The signature of the root, the receipt's salt, its place, how many there are, and the hashes beside its way.
+    """
+    count = len(receipts)
+    salts = salts or os.urandom(SALT * count)
+    own = [salts[start : start + SALT] for start in range(0, SALT * count, SALT)]
+    root, ways = root_and_ways([salt + receipt for salt, receipt in zip(own, receipts, strict=True)])
+    signature, of_so_many = sign(key, root, RECEIPT), count.to_bytes(_NUMBER, "big")
+    places = [place.to_bytes(_NUMBER, "big") + of_so_many for place in range(count)]
+    return [(signature + salt + place + way).hex() for salt, place, way in zip(own, places, ways, strict=True)]
+
+
 def sign_receipt(key: bytes, receipt: bytes) -> str:
-    """The server's signature of a receipt's bytes, in hex."""
-    return sign(key, receipt, RECEIPT).hex()
+    """The same of one receipt."""
+    return sign_receipts(key, [receipt])[0]
 
 
-def receipt_is_signed(server: str, receipt: bytes, signature: bytes) -> bool:
-    """Whether the holder of this public key acknowledged this receipt."""
-    return verify(server, receipt, signature, RECEIPT)
+def receipt_is_signed(server: str, receipt: bytes, shown: bytes) -> bool:
+    """Whether this shows that the holder of this public key acknowledged this receipt.  [WITNESS.5]"""
+    if len(shown) == SIGNATURE:
+        return verify(server, receipt, shown, _RECEIPT_ALONE)
+    salt, place, way = shown[SIGNATURE : SIGNATURE + SALT], shown[SIGNATURE + SALT : _WAY], shown[_WAY:]
+    index, count = (int.from_bytes(each, "big") for each in (place[:_NUMBER], place[_NUMBER:]))
+    beside = [way[start : start + 32] for start in range(0, len(way), 32)]
+    root = root_above(salt + receipt, index, count, beside)
+    return root is not None and verify(server, root, shown[:SIGNATURE], RECEIPT)
 
 
 @lru_cache(maxsize=64)

@@ -185,9 +185,17 @@ def part_files(parts: Iterable[bytes]) -> tuple[str, list[bytes]]:
     """The root of a round's parts, in hex, and each part as it is sent: with the hashes beside its way to the root."""
     bodies = list(parts)
     leaves = [leaf(number, hashlib.sha256(body).hexdigest()) for number, body in enumerate(bodies)]
-    levels = levels_of(leaves)
-    files = [body + b"".join(_siblings(levels, number)) for number, body in enumerate(bodies)]
-    return _of_all(len(leaves), levels[-1][0]).hex(), files
+    found, ways = root_and_ways(leaves)
+    return found.hex(), [body + way for body, way in zip(bodies, ways, strict=True)]
+
+
+def root_and_ways(leaves: Sequence[bytes]) -> tuple[bytes, list[bytes]]:
+    """The root of one leaf or more, and for each leaf the hashes beside its way to it, one after the other."""
+    levels, ways = levels_of(leaves), [b""]
+    for level in levels[-2::-1]:  # the way of a node is its sibling, then the way of the node above both
+        beside = [level[place ^ 1] if place ^ 1 < len(level) else b"" for place in range(len(level))]
+        ways = [sibling + ways[place >> 1] for place, sibling in enumerate(beside)]
+    return _of_all(len(leaves), levels[-1][0]), ways
 
 
 def proof_octets(index: int, count: int) -> int:

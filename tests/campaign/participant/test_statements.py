@@ -17,7 +17,7 @@ from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER
 from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger
 from visibility_aware_edge_ldp.campaign.participant.server_checks import INCLUDED, NOT_CLOSED, Checked, check
 from visibility_aware_edge_ldp.campaign.signed_documents import fingerprint
-from visibility_aware_edge_ldp.campaign.statements import code
+from visibility_aware_edge_ldp.campaign.statements import code, receipt_is_signed
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 
 OTHER_KEY = bytes(range(1, 33))
@@ -43,7 +43,9 @@ def test_receipts_and_statements_are_kept_with_their_signatures(ask: Ask, tmp_pa
     assert (found.standing, found.code) == (INCLUDED, code(served.statement().data))
     context = statements.Ledger(home / LEDGER)
     with context.reading() as page:
-        assert {len(entry.content) for entry in page.entries("signature")} == {64}
+        receipts, shown = ([each.content for each in page.entries(kind)] for kind in ("receipt", "signature"))
+        assert len(receipts) == len(shown) == 1
+        assert receipt_is_signed(fingerprint(served.campaign.key), receipts[0], shown[0])
         (kept,) = page.entries("statement")
         assert kept.content == served.statement().signature + served.statement().data
         assert [entry.content for entry in page.entries("log")] == [served.campaign.log.data]  # type: ignore[union-attr]

@@ -198,7 +198,7 @@ def _reports(two: Compared, first: int, other: int) -> None:
     two.ask("PUT", path, token, bytes(len(body)))
     stored = two.put(first)
     assert (stored.status, two.put(first).status, two.put(first, variant=1).status) == (201, 200, 409)
-    assert len(stored.headers["receipt-signature"]) == 128
+    assert len(stored.headers["receipt-signature"]) == 208
     for shown in ("", lab.tokens[other], token):
         two.ask("GET", path, shown)
 

@@ -18,7 +18,9 @@ from visibility_aware_edge_ldp.campaign.server.campaigns import Campaigns
 from visibility_aware_edge_ldp.campaign.server.messages import HEAD, Reply
 from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome, StoreUnavailable
 from visibility_aware_edge_ldp.campaign.server.stores.turns import OutdatedProcess
-from visibility_aware_edge_ldp.campaign.server.uploads import expected
+from visibility_aware_edge_ldp.campaign.server.uploads import Receipts, expected
+from visibility_aware_edge_ldp.campaign.signed_documents import fingerprint, new_key
+from visibility_aware_edge_ldp.campaign.statements import SALT, SIGNATURE, receipt_is_signed
 from visibility_aware_edge_ldp.campaign.wire_format import PROBLEMS
 
 # A header that changes nothing, and with which an upload goes the ordinary way.
@@ -37,11 +39,17 @@ def ordinary(request: bytes) -> bytes:
 
 
 def test_both_ways_give_the_same_octets(served: Running) -> None:
-    """New, sent again and in conflict: the head line by line, but for the date, and the body."""
+    """New, sent again and in conflict: the head line by line and the body, but for date and signature."""
+    key = fingerprint(served.lab.served.campaign.key)
 
     def lines(request: bytes) -> tuple[int, list[bytes], bytes]:
-        answer = ask(served, request)
-        return answer.status, [line for line in answer.head.split(b"\r\n") if not line.startswith(b"date")], answer.body
+        answer, others = ask(served, request), list[bytes]()
+        for line in answer.head.split(b"\r\n"):
+            name, _, value = line.partition(b": ")
+            if name == b"receipt-signature":
+                assert receipt_is_signed(key, answer.body, bytes.fromhex(value.decode()))
+            others += [name if name in (b"date", b"receipt-signature") else line]
+        return answer.status, others, answer.body
 
     lab = served.lab
     first, again = lab.request(1, lab.report(1)), lab.request(2, lab.report(2))
@@ -218,3 +226,36 @@ def test_a_campaign_is_found_by_its_path_and_pages_may_read(server: Inside) -> N
 def test_the_other_way_is_there_without_the_quick_parser(tmp_path: Path) -> None:
     with running(new_lab(tmp_path / "lab", 20, "position", (FAR,)), sqlite_url(tmp_path), "--plain") as plain:
         assert ask(plain, plain.lab.request(1, plain.lab.report(1))).status == 201
+
+
+def told_together(key: bytes, receipts: list[bytes]) -> list[Reply]:
+    async def main() -> list[Reply]:
+        found, made = list[Reply](), Receipts(key)
+        for receipt in receipts:
+            made.tell(receipt, 201, found.append)
+        assert not found
+        await asyncio.sleep(0)
+        made.tell(receipts[0], 200, lambda reply: 1 // 0)  # of one: others are told all the same
+        made.tell(receipts[1], 200, found.append)
+        await asyncio.sleep(0)
+        return found
+
+    return asyncio.run(main())
+
+
+def test_receipts_of_one_moment_have_one_signature_and_each_its_own_way() -> None:
+    key, receipts = new_key(), [b"receipt %d" % number for number in range(7)]
+    *together, later = told_together(key, receipts)
+    assert [(each.status, each.body) for each in together] == [(201, receipt) for receipt in receipts]
+    assert (later.status, later.body) == (200, receipts[1])
+    shown = [bytes.fromhex(dict(each.headers)[b"receipt-signature"].decode()) for each in (*together, later)]
+    assert len({each[:SIGNATURE] for each in shown}) == 2
+    assert len({each[SIGNATURE : SIGNATURE + SALT] for each in shown}) == 8
+    for place, each in enumerate(shown):
+        signed = [receipt_is_signed(fingerprint(key), receipt, each) for receipt in receipts]
+        assert signed == [number == (place if place < 7 else 1) for number in range(7)]
+
+
+def test_who_has_no_key_signs_no_receipt_and_a_key_that_is_none_is_named_to_everybody() -> None:
+    assert [each.headers for each in told_together(b"", [b"one", b"two"])] == [(), (), ()]
+    assert [each.status for each in told_together(b"short", [b"one", b"two"])] == [500, 500, 500]

@@ -2,13 +2,13 @@
 
 import { firstRow, checkUpload, numbers, readTranscript, refuseOtherRow, rowSum, secondRow } from "./answers.js";
 import { openCharter, openDocuments, refuseOtherNumbers } from "./campaign.js";
-import { Refused, demand, fromHex, hex, joined, readObject, refuseSignature, sha256, octets, textOf } from "./canonical.js";
+import { Refused, demand, fromHex, hex, joined, readObject, sha256, octets, textOf } from "./canonical.js";
 import {
   charge, costs, enrol, friendBits, inside, isAnotherEpoch, isAsked, isBeyond, keep, questionKey, raiseCaps, rowLevels,
   uploadIn, uploadKey,
 } from "./ledger.js";
 import { deviceCoins } from "./noise.js";
-import { RECEIPT, Witness } from "./statements.js";
+import { Witness, refuseUnsigned } from "./statements.js";
 import { answeredSets, checkReceipt, leaf, problemIn, proves, roundState } from "./tree.js";
 
 const AGAIN = [408, 425, 429, 500, 502, 503, 504];
@@ -217,7 +217,7 @@ export class Participant {
     const receipt = checkReceipt(body, this.campaign.identity, number, this.person, kept.upload);
     if (this.witness.key) {
       const signature = headers.get("Receipt-Signature") || "";
-      await refuseSignature(body, signature, this.witness.key, RECEIPT);
+      await refuseUnsigned(body, signature, this.witness.key);
       await this.witness.see(`receipt ${this.campaign.identity} ${number}`, body, signature);
     }
     await this.ledger.change((page) => void (page.uploads[uploadKey(this.campaign, number)].receipt ||= textOf(body)));

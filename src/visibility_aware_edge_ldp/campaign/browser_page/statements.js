@@ -7,10 +7,11 @@ import {
   sha256, textOf, written,
 } from "./canonical.js";
 import { inside } from "./ledger.js";
-import { eight } from "./tree.js";
+import { eight, rootAbove } from "./tree.js";
 
 const LOG = octets("va-edge-ldp charter log 1\n");
-export const RECEIPT = octets("va-edge-ldp receipt 1\n");
+const RECEIPT = octets("va-edge-ldp receipt 2\n");
+const RECEIPT_ALONE = octets("va-edge-ldp receipt 1\n");
 const STATEMENT = octets("va-edge-ldp statement 1\n");
 const DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const LAST_SECOND = 253402300799;
@@ -60,6 +61,18 @@ export async function openStatement(data, signature, key) {
   }
   demand((said.before === "") === (said.round === 1), "what was stated before");
   return said;
+}
+
+/** Refuses a receipt of which nothing shows that the server signed it: alone, or by the root of a tree that it is in. */
+export async function refuseUnsigned(receipt, shown, key) {
+  if (isHex(shown, 64)) return refuseSignature(receipt, shown, key, RECEIPT_ALONE);
+  const [, signature, salt, place, many, way] = /^(.{128})(.{64})(.{8})(.{8})((?:.{64})*)$/.exec(shown) || [];
+  demand(isHex(signature, 64) && isHex(salt) && [place, many].every((each) => isHex(each, 4)), "how a receipt is signed");
+  const beside = way.match(/.{64}/g) || [];
+  demand(beside.every((each) => isHex(each)), "hashes");
+  const root = rootAbove(joined(fromHex(salt), receipt), parseInt(place, 16), parseInt(many, 16), beside);
+  demand(root, "a place of a receipt");
+  return refuseSignature(root, signature, key, RECEIPT);
 }
 
 export function sealed(transcript, salt) {

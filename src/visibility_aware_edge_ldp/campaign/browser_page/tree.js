@@ -32,23 +32,29 @@ export function root(leaves) {
   return hex(hash(mark(2), eight(leaves.length), level.length ? level[0] : hash(octets(""))));
 }
 
+/** The root that a leaf in this place leads to by the hashes (in hex) beside its way; null where there is none. */
+export function rootAbove(own, place, many, beside) {
+  let [index, count] = [BigInt(place), BigInt(many)];
+  if (!(index >= 0n && index < count && count < 1n << 64n)) return null;
+  let found = hash(mark(0), own);
+  const hashes = beside.map(fromHex);
+  for (let last = count - 1n; last > 0n; last >>= 1n) {
+    if ((index ^ 1n) <= last) {
+      if (!hashes.length) return null;
+      const next = hashes.shift();
+      found = index & 1n ? hash(mark(1), next, found) : hash(mark(1), found, next);
+    }
+    index >>= 1n;
+  }
+  return hashes.length ? null : hash(mark(2), eight(count), found);
+}
+
 /** Whether a reply's proof leads from the own leaf to the root that the state of the round names. */
 export function proves(said, own, namedRoot) {
   demand(isObject(said) && isWhole(said.index) && isWhole(said.count) && Array.isArray(said.proof), "a proof");
   demand(isHex(namedRoot) && said.proof.every((each) => isHex(each)), "hashes");
-  let [index, count] = [BigInt(said.index), BigInt(said.count)];
-  if (!(index >= 0n && index < count && count < 1n << 64n)) return false;
-  let found = hash(mark(0), own);
-  const hashes = said.proof.map(fromHex);
-  for (let last = count - 1n; last > 0n; last >>= 1n) {
-    if ((index ^ 1n) <= last) {
-      if (!hashes.length) return false;
-      const beside = hashes.shift();
-      found = index & 1n ? hash(mark(1), beside, found) : hash(mark(1), found, beside);
-    }
-    index >>= 1n;
-  }
-  return !hashes.length && hex(hash(mark(2), eight(count), found)) === namedRoot;
+  const found = rootAbove(own, said.index, said.count, said.proof);
+  return found !== null && hex(found) === namedRoot;
 }
 
 /** Refuses a receipt that is not for these very octets. */

@@ -3,7 +3,7 @@
 Everything that is signed is kept before it is judged, so that a lie is on the own disk when it is named.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -17,6 +17,8 @@ from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantCo
 from visibility_aware_edge_ldp.campaign.signed_documents import is_fingerprint, shortened
 from visibility_aware_edge_ldp.campaign.statements import (
     LARGEST,
+    SHOWN,
+    SIGNATURE,
     SignedStatement,
     Statement,
     receipt_is_signed,
@@ -29,7 +31,6 @@ STATES = ("waiting", "open", "closing", "closed", "estimated")
 FROZEN = ("closed", "estimated")
 # Kinds of entries of the ledger: logs by issuer and campaign, statements and signatures of receipts by round.
 _LOG, _STATEMENT, _SIGNATURE = "log", "statement", "signature"
-_SIGNATURE_SIZE = 64
 _SMALL = 1 << 16
 _UNNAMED = (
     "The issuer's log does not name this campaign, so others may not know of it; do not answer, and ask the issuer."
@@ -162,7 +163,7 @@ def checked_receipt(reply: Reply, context: ParticipantContext, round_number: int
     own = Receipt(context.charter.identity, round_number, context.number, sha256(upload).hexdigest())
     if receipt != own:
         raise ProtocolViolation("The receipt is not for what was sent; keep it, and ask the issuer what was stored.")
-    if key and not receipt_is_signed(key, reply.body, signature_in(reply, "receipt-signature")):
+    if key and not receipt_is_signed(key, reply.body, signature_in(reply, "receipt-signature", SHOWN)):
         raise ProtocolViolation(
             "The receipt is not signed with the key that the issuer's log names, so it proves nothing. Send it again "
             "with `va-edge-ldp campaign answer`, and tell the issuer."
@@ -171,9 +172,9 @@ def checked_receipt(reply: Reply, context: ParticipantContext, round_number: int
 
 
 def receipt_entries(context: ParticipantContext, round_number: int, reply: Reply) -> list[Entry]:
-    """What the ledger keeps of a receipt: its bytes, and their signature where there is one."""
+    """What the ledger keeps of a receipt: its bytes, and what shows that they are signed, where there is that."""
     epoch, key = context.charter.epoch, upload_key(context, round_number)
-    signature = signature_in(reply, "receipt-signature")
+    signature = signature_in(reply, "receipt-signature", SHOWN)
     signed = [Entry(_SIGNATURE, epoch, key, content=signature)] if signature else []
     return [Entry("receipt", epoch, key, content=reply.body), *signed]
 
@@ -199,14 +200,17 @@ def refuse_rolled_back(
     checked_receipt(reply, context, round_number, upload, key)
 
 
-def signature_in(reply: Reply, header: str) -> bytes:
-    """A signature from a reply's header; nothing where there is none that could be one."""
+def signature_in(reply: Reply, header: str, sizes: Container[int] = (SIGNATURE,)) -> bytes:
+    """A signature from a reply's header; nothing where there is none that could be one.
+
+    A receipt's is of several sizes: what shows that it is under what was signed comes with it.
+    """
     text = reply.headers.get(header, "")
     try:
         found = bytes.fromhex(text)
     except ValueError:
         return b""
-    return found if len(found) == _SIGNATURE_SIZE else b""
+    return found if len(found) in sizes else b""
 
 
 # ── statements of closed rounds ──
@@ -248,7 +252,7 @@ def keep_stated(transport: Transport, ledger: Ledger, context: ParticipantContex
 def kept_statements(page: Page, context: ParticipantContext, round_number: int) -> list[SignedStatement]:
     """All statements of a round that were ever seen, the first one first."""
     found = [entry.content for entry in page.entries(_STATEMENT, key=upload_key(context, round_number))]
-    return [SignedStatement(each[_SIGNATURE_SIZE:], each[:_SIGNATURE_SIZE]) for each in found]
+    return [SignedStatement(each[SIGNATURE:], each[:SIGNATURE]) for each in found]
 
 
 def difference_in(one: Statement, other: Statement) -> str:

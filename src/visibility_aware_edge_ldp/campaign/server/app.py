@@ -20,11 +20,17 @@ from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes, Roun
 from visibility_aware_edge_ldp.campaign.server.stages import State
 from visibility_aware_edge_ldp.campaign.server.statements import stated_reply
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
-from visibility_aware_edge_ldp.campaign.server.stores.store import Grouping, Outcome, StoreUnavailable, Upload, Writer
+from visibility_aware_edge_ldp.campaign.server.stores.store import (
+    Grouping,
+    Outcome,
+    StoreUnavailable,
+    Upload,
+    Writer,
+    resolve,
+)
 from visibility_aware_edge_ldp.campaign.server.stores.turns import OutdatedProcess
 from visibility_aware_edge_ldp.campaign.server.telemetry import Metrics, event, failed
-from visibility_aware_edge_ldp.campaign.server.uploads import Expected, expected
-from visibility_aware_edge_ldp.campaign.statements import sign_receipt
+from visibility_aware_edge_ldp.campaign.server.uploads import Expected, Receipts, expected
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
 STORE = "store.db"
@@ -67,6 +73,7 @@ class App:
         self._clock: Callable[[], float] = clock or SteadyClock()
         self._page, self._grouping, self._gauges, self._file = page, grouping, gauges, file
         self.metrics, self._probe_at = Metrics(), 0.0
+        self._receipts = Receipts(served.campaign.key)
         self.failure: VaEdgeLdpError | None = None
         self.writer: Writer
         self.rounds: Rounds
@@ -188,19 +195,22 @@ class App:
         size = await self._expected(request, number, participant)
         upload = Upload.of(number, participant, await request.body(size), self.rounds.arrivals.now(number))
         begun = time.perf_counter()
-        return self.uploaded(upload, await self._put(request, upload), begun)
+        outcome, reply = await self._put(request, upload), _future_reply()
+        self.uploaded(upload, outcome, begun, partial(resolve, reply))
+        return await reply
 
     def expects(self, scope: messages.Message) -> Expected | None:
         """The upload that this head announces, if it is to be taken as it comes; all others go the ordinary way."""
         return expected(self, scope)
 
-    def uploaded(self, upload: Upload, outcome: Outcome, begun: float) -> Reply:
-        """The reply to an upload which had arrived at this time."""
+    def uploaded(self, upload: Upload, outcome: Outcome, begun: float, told: Callable[[Reply], None]) -> None:
+        """Tell the reply to an upload which had arrived at this time; a refusal is raised."""
         if outcome in _REFUSED:
             raise Refusal(_REFUSED[outcome])
         if outcome is Outcome.STORED:
             self.metrics.stored(time.perf_counter() - begun, len(upload.body))
-        return self._receipt_reply(upload.round, upload.participant, upload.digest, outcome)
+        status = 201 if outcome is Outcome.STORED else 200
+        self._tell_receipt(upload.round, upload.participant, upload.digest, status, told)
 
     async def _expected(self, request: Request, number: int, participant: int) -> int:
         """How many octets this upload has, if it is to be read at all."""
@@ -225,19 +235,21 @@ class App:
             await self._expected(request, upload.round, upload.participant)
         return await self.rounds.put(upload)
 
-    def _receipt_reply(self, number: int, participant: int, digest: bytes, outcome: Outcome) -> Reply:
+    def _tell_receipt(
+        self, number: int, participant: int, digest: bytes, status: int, told: Callable[[Reply], None]
+    ) -> None:
         # Receipt(…).to_bytes(), written out: it is made for every upload, and checking what we know takes its time.
         body = (_RECEIPT % (self.served.charter.identity, digest.hex(), participant, number)).encode()
-        key, status = self.served.campaign.key, 201 if outcome is Outcome.STORED else 200
-        headers = ((b"receipt-signature", sign_receipt(key, body).encode()),) if key else ()
-        return Reply(status, body, headers=headers)
+        self._receipts.tell(body, status, told)
 
     async def _receipt(self, request: Request, number: int, participant: int) -> Reply:
         self.operations.admit(request, participant)
         digest = await self.rounds.digest(number, participant)
         if digest is None:
             raise Refusal("not-found", "Nothing is stored for this participant in this round.")
-        return self._receipt_reply(number, participant, digest, Outcome.SAME)
+        reply = _future_reply()
+        self._tell_receipt(number, participant, digest, 200, partial(resolve, reply))
+        return await reply
 
     async def _proof(self, request: Request, number: int, participant: int) -> Reply:
         self.operations.admit(request, participant)
@@ -356,6 +368,10 @@ class App:
     async def _front(self, page: Page, request: Request) -> Reply:
         body, headers = await asyncio.to_thread(page, self.rounds)
         return Reply(200, body, messages.HTML, headers)
+
+
+def _future_reply() -> asyncio.Future[Reply]:
+    return asyncio.get_running_loop().create_future()
 
 
 class Lived(Protocol):

@@ -7,14 +7,16 @@ nothing is refused here for its head or its octets, and nothing is taken that th
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from visibility_aware_edge_ldp.campaign.server.messages import HEAD, OCTETS, Header, Message, Reply, refused
-from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome, StoreUnavailable, Upload
+from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome, StoreUnavailable, Upload, tell_all
 from visibility_aware_edge_ldp.campaign.server.stores.turns import OutdatedProcess
+from visibility_aware_edge_ldp.campaign.statements import sign_receipts
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 
 if TYPE_CHECKING:
@@ -47,22 +49,26 @@ class Expected:
         upload = Upload.of(number, self._participant, body, app.rounds.arrivals.now(number))
         begun = time.perf_counter()
 
+        def replied(reply: Reply) -> None:
+            app.metrics.replied("report", reply.status)
+            tell(reply)
+
         def told(outcome: Outcome | Exception) -> None:
-            tell(None if isinstance(outcome, OutdatedProcess) else self._reply(upload, outcome, begun))
+            if isinstance(outcome, Outcome):
+                try:
+                    app.uploaded(upload, outcome, begun, replied)
+                except Exception as failure:
+                    replied(refused(failure))
+            elif isinstance(outcome, OutdatedProcess):
+                tell(None)
+            else:
+                replied(refused(outcome))
 
         try:
             app.rounds.hand(upload, told)
         except (ProtocolViolation, StoreUnavailable):
             return False
         return True
-
-    def _reply(self, upload: Upload, outcome: Outcome | Exception, begun: float) -> Reply:
-        try:
-            reply = refused(outcome) if isinstance(outcome, Exception) else self._app.uploaded(upload, outcome, begun)
-        except Exception as failure:
-            reply = refused(failure)
-        self._app.metrics.replied("report", reply.status)
-        return reply
 
 
 def expected(app: App, scope: Message) -> Expected | None:
@@ -82,3 +88,31 @@ def expected(app: App, scope: Message) -> Expected | None:
     if octets > HEAD or headers.get(b"content-type") != OCTETS or not app.operations.admits(headers, participant):
         return None
     return Expected(app, number, participant)
+
+
+class Receipts:
+    """Replies with receipts. Those of one moment, such as of one commit, have one signature.  [WITNESS.5]"""
+
+    def __init__(self, key: bytes) -> None:
+        self._key, self._waiting = key, list[tuple[bytes, int, Callable[[Reply], None]]]()
+
+    def tell(self, receipt: bytes, status: int, told: Callable[[Reply], None]) -> None:
+        """Tell the reply in the next turn of the event loop, signed where the campaign's server has a key."""
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self._sign)
+        self._waiting.append((receipt, status, told))
+
+    def _sign(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        try:
+            replies = self._replies([(receipt, status) for receipt, status, _ in waiting])
+        except Exception as failure:
+            replies = [refused(failure)] * len(waiting)
+        tell_all((told, reply) for (_, _, told), reply in zip(waiting, replies, strict=True))
+
+    def _replies(self, receipts: list[tuple[bytes, int]]) -> list[Reply]:
+        if not self._key:
+            return [Reply(status, receipt) for receipt, status in receipts]
+        signed = sign_receipts(self._key, [receipt for receipt, _ in receipts])
+        headers = [((b"receipt-signature", each.encode()),) for each in signed]
+        return [Reply(status, data, headers=each) for (data, status), each in zip(receipts, headers, strict=True)]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pytest
 
 from campaign.server.conftest import Opener
 from visibility_aware_edge_ldp.campaign.server.stages import Stage, State
-from visibility_aware_edge_ldp.campaign.server.stores import store as migrations
+from visibility_aware_edge_ldp.campaign.server.stores import store as module
 from visibility_aware_edge_ldp.campaign.server.stores.store import (
     Grouping,
     Outcome,
@@ -25,7 +26,7 @@ LATER = (
     ("CREATE TABLE later (number INTEGER PRIMARY KEY, octets {octets} NOT NULL)",),
     ("INSERT INTO later SELECT participant, digest FROM uploads", "ALTER TABLE rounds ADD COLUMN words TEXT"),
 )
-NOW = migrations.STEPS
+NOW = module.STEPS
 COLUMNS = 7  # of a round
 
 
@@ -56,7 +57,7 @@ def uploads(count: int) -> list[Upload]:
 def test_nobody_is_told_before_the_commit_and_groups_are_committed_at_once() -> None:
     async def main() -> None:
         store = Recorded()
-        writer = Writer(store, Grouping(most=10, linger=0.02))  # type: ignore[arg-type]
+        writer = Writer(store, Grouping(most=10, pauses=(0.02,)))  # type: ignore[arg-type]
         futures = [writer.put(upload) for upload in uploads(25)]
         await asyncio.sleep(0.1)
         assert not any(future.done() for future in futures)
@@ -69,12 +70,32 @@ def test_nobody_is_told_before_the_commit_and_groups_are_committed_at_once() -> 
     asyncio.run(main())
 
 
+def test_a_longer_pause_follows_where_many_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        store, pauses, more = Recorded(), list[float](), [8, 7, 0]
+
+        def sleep(pause: float) -> None:
+            pauses.append(pause)
+            for upload in uploads(more.pop(0)):
+                writer.hand(upload, lambda outcome: None)
+
+        monkeypatch.setattr(module, "time", SimpleNamespace(sleep=sleep))
+        store.leave.set()
+        writer = Writer(store, Grouping(most=12, pauses=(1.0, 2.0, 4.0)))  # type: ignore[arg-type]
+        await writer.put(uploads(1)[0])
+        assert store.groups[0] == 12
+        await writer.end()
+        assert (pauses, store.groups) == ([1.0, 2.0, 1.0], [12, 4])
+
+    asyncio.run(main())
+
+
 def test_everybody_hears_of_a_failure_and_the_next_group_is_tried() -> None:
     async def main() -> None:
         store = Recorded()
         store.leave.set()
         store.fails = True
-        writer = Writer(store, Grouping(linger=0))  # type: ignore[arg-type]
+        writer = Writer(store, Grouping(pauses=()))  # type: ignore[arg-type]
         with pytest.raises(StoreUnavailable):
             await writer.put(uploads(1)[0])
         store.fails = False
@@ -92,7 +113,7 @@ def test_everybody_hears_of_a_failure_and_the_next_group_is_tried() -> None:
 def test_who_fails_when_told_keeps_nobody_else_from_being_told() -> None:
     async def main() -> None:
         store = Recorded()
-        writer = Writer(store, Grouping(linger=0.02))  # type: ignore[arg-type]
+        writer = Writer(store, Grouping(pauses=(0.02,)))  # type: ignore[arg-type]
         writer.hand(uploads(1)[0], lambda outcome: 1 // 0)
         after = writer.put(uploads(1)[0])
         store.leave.set()
@@ -106,7 +127,7 @@ def test_who_fails_when_told_keeps_nobody_else_from_being_told() -> None:
 def test_what_was_accepted_is_finished_when_it_ends() -> None:
     async def main() -> None:
         store = Recorded()
-        writer = Writer(store, Grouping(linger=0))  # type: ignore[arg-type]
+        writer = Writer(store, Grouping(pauses=()))  # type: ignore[arg-type]
         futures = [writer.put(upload) for upload in uploads(5)]
         store.leave.set()
         await writer.end()
@@ -120,7 +141,7 @@ def test_what_was_accepted_is_finished_when_it_ends() -> None:
 def test_more_than_can_wait_are_turned_away() -> None:
     async def main() -> None:
         store = Recorded()
-        writer = Writer(store, Grouping(most=1, linger=0, waiting=3))  # type: ignore[arg-type]
+        writer = Writer(store, Grouping(most=1, pauses=(), waiting=3))  # type: ignore[arg-type]
         futures = [writer.put(uploads(1)[0])]
         await asyncio.sleep(0.05)
         futures += [writer.put(upload) for upload in uploads(3)]
@@ -144,26 +165,26 @@ def columns_of(store: object) -> int:
 
 def test_an_older_store_is_brought_up_to_date(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     store, upload = opener(), Upload.of(1, 3, b"kept")
-    assert (version_of(store), columns_of(store)) == (str(migrations.TABLES_VERSION + len(NOW)), COLUMNS)
+    assert (version_of(store), columns_of(store)) == (str(module.TABLES_VERSION + len(NOW)), COLUMNS)
     store.put([upload])
     store.freeze(1, lambda leaves: "ab")
     for steps in range(1, len(LATER) + 1):
-        monkeypatch.setattr(migrations, "STEPS", NOW + LATER[:steps])
+        monkeypatch.setattr(module, "STEPS", NOW + LATER[:steps])
         store = opener()
-        assert version_of(store) == str(migrations.TABLES_VERSION + len(NOW) + steps)
+        assert version_of(store) == str(module.TABLES_VERSION + len(NOW) + steps)
     assert store.database.run("SELECT * FROM later") == [(3, upload.digest)]  # type: ignore[attr-defined]
     assert columns_of(store) == COLUMNS + 1
     assert store.put([upload]) == [Outcome.SAME]
     assert store.bodies(1) == {3: b"kept"}
     assert store.stages()[0] == Stage(1, State.CLOSING, 1, "ab")
-    assert version_of(opener()) == str(migrations.newest()), "and once only"
+    assert version_of(opener()) == str(module.newest()), "and once only"
 
 
 def test_a_store_of_before_statements_goes_on(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     """When its rounds were opened, nobody knows; when they close, everybody does."""
     upload = Upload.of(1, 3, b"kept")
     with monkeypatch.context() as patch:
-        patch.setattr(migrations, "STEPS", ())
+        patch.setattr(module, "STEPS", ())
         assert opener().put([upload]) == [Outcome.STORED]
     store = opener()
     store.begin(1_000)
@@ -184,25 +205,25 @@ def test_a_new_store_knows_when_its_rounds_opened_and_closed(opener: Opener) -> 
 
 
 def test_a_new_store_has_all_steps_too(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrations, "STEPS", NOW + LATER)
+    monkeypatch.setattr(module, "STEPS", NOW + LATER)
     store = opener()
-    assert (version_of(store), columns_of(store)) == (str(migrations.newest()), COLUMNS + 1)
+    assert (version_of(store), columns_of(store)) == (str(module.newest()), COLUMNS + 1)
 
 
 def test_a_step_that_fails_changes_nothing(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     upload = Upload.of(1, 3, b"kept")
     opener().put([upload])
     with monkeypatch.context() as patch:
-        patch.setattr(migrations, "STEPS", (*NOW, *LATER, ("SELECT * FROM nowhere",)))
+        patch.setattr(module, "STEPS", (*NOW, *LATER, ("SELECT * FROM nowhere",)))
         with pytest.raises(StoreUnavailable):
             opener()
     store = opener()
-    assert (version_of(store), columns_of(store)) == (str(migrations.TABLES_VERSION + len(NOW)), COLUMNS)
+    assert (version_of(store), columns_of(store)) == (str(module.TABLES_VERSION + len(NOW)), COLUMNS)
     assert store.put([upload]) == [Outcome.SAME]
 
 
 @pytest.mark.parametrize(
-    ("version", "said"), [(str(migrations.newest() + 1), "newer program"), ("5", "until its reports are erased")]
+    ("version", "said"), [(str(module.newest() + 1), "newer program"), ("5", "until its reports are erased")]
 )
 def test_what_is_not_read_is_left_alone(opener: Opener, version: str, said: str) -> None:
     store = opener()

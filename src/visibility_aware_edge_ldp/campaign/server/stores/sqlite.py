@@ -27,8 +27,9 @@ except ImportError as missing:
     raise MissingPart("apsw", "serve", "Keeping reports in SQLite") from missing
 
 T = TypeVar("T")
-# Rows of one statement; a few sizes only, so that every statement is compiled once.
-_SIZES = (64, 8, 1)
+# Rows of one statement; a few sizes only, so that every statement is compiled once. Each statement lets other threads
+# have the interpreter and waits to have it back.
+_SIZES = (128, 64, 32, 16, 8, 4, 2, 1)
 # Pages of the log before they are moved into the tables: 16 MiB.
 _CHECKPOINT = 4_096
 # For so many milliseconds a statement waits for others who use the file. Emptying the log waits for readers, who may

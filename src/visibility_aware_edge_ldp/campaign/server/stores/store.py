@@ -8,7 +8,7 @@ import hashlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
@@ -128,16 +128,21 @@ class Database(Protocol):
         """Let go of it."""
 
 
+# So many uploads in one pause make it worth while to wait for more.
+_MANY = 8
 Told = Callable[[Any], None]  # is called on the event loop with a result, or with the failure in its place
 _Item = tuple[Any, Told]  # an upload, or something else to do with the store, and who is told what became of it
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """How many uploads one commit takes at most, how long the first of them waits, and how many may wait in all."""
+    """How many uploads one commit takes at most, how long the first of them waits, and how many may wait in all.
+
+    It waits for the first of these ``pauses``, and for the next one only where many came in the one before.
+    """
 
     most: int = 256
-    linger: float = 0.002
+    pauses: tuple[float, ...] = (0.002, 0.004, 0.008)
     waiting: int = 8_192
 
 
@@ -176,7 +181,7 @@ class Writer:
     def put(self, upload: Upload) -> asyncio.Future[Outcome]:
         """The same, to wait for."""
         future: asyncio.Future[Outcome] = self._loop.create_future()
-        self.hand(upload, partial(_resolve, future))
+        self.hand(upload, partial(resolve, future))
         return future
 
     async def do(self, function: Callable[[Store], R]) -> R:
@@ -184,7 +189,7 @@ class Writer:
         if self._ended:
             raise StoreUnavailable("The server is shutting down. Ask again later.")
         future: asyncio.Future[R] = self._loop.create_future()
-        self._queue.put((function, partial(_resolve, future)))
+        self._queue.put((function, partial(resolve, future)))
         return await future
 
     def ask(self, function: Callable[[Store], R], seconds: float = 5.0) -> R:
@@ -209,13 +214,18 @@ class Writer:
         self._store.close()
 
     def _group(self, first: _Item) -> tuple[list[_Item], list[_Item | None]]:
-        """What comes within a moment of the first, up to a number.
+        """What comes within a moment of the first, up to a number; while many come, the moment is longer.
 
         The moment is slept through: a thread that waited for each upload would be woken by each, and every time it
-        would take the interpreter from the event loop.
+        would take the interpreter from the event loop. A commit takes it some ten times, whatever its group's size.
         """
-        if self._queue.qsize() + 1 < self._grouping.most:
-            time.sleep(self._grouping.linger)
+        for pause in self._grouping.pauses:
+            before = self._queue.qsize()
+            if before + 1 >= self._grouping.most:
+                break
+            time.sleep(pause)
+            if self._queue.qsize() < before + _MANY:
+                break
         group = [first]
         while len(group) < self._grouping.most:
             try:
@@ -245,10 +255,11 @@ class Writer:
     def _tell(self, results: list[tuple[Told, Any]]) -> None:
         """Wake the event loop once for the whole group."""
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(_tell_all, results)
+            self._loop.call_soon_threadsafe(tell_all, results)
 
 
-def _tell_all(results: list[tuple[Told, Any]]) -> None:
+def tell_all(results: Iterable[tuple[Told, Any]]) -> None:
+    """Call each with its result."""
     for told, result in results:
         try:
             told(result)
@@ -256,7 +267,8 @@ def _tell_all(results: list[tuple[Told, Any]]) -> None:
             failed("told", failure)
 
 
-def _resolve(future: asyncio.Future[Any], result: Any) -> None:
+def resolve(future: asyncio.Future[Any], result: Any) -> None:
+    """Whoever waits for the future has the result, or the failure in its place."""
     if future.done():  # whoever asked has gone
         return
     if isinstance(result, Exception):
