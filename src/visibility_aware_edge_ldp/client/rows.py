@@ -23,8 +23,6 @@ from visibility_aware_edge_ldp.counts.rows import (
     block_reaches,
     later,
     over_rows,
-    scores_in_panels,
-    scores_of_rows,
     triangle_pulls,
     triangle_reaches,
 )
@@ -37,7 +35,14 @@ from visibility_aware_edge_ldp.public.positions import numbers, row_start
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport
 from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey
 from visibility_aware_edge_ldp.public.surveys.rows import RowReport, RowSurvey
-from visibility_aware_edge_ldp.public.transcript import Transcript, holders, ones_between, pair_rate, response_rate
+from visibility_aware_edge_ldp.public.transcript import (
+    Transcript,
+    at_rate,
+    holders,
+    ones_between,
+    pair_rate,
+    response_rate,
+)
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
@@ -75,21 +80,16 @@ class FirstRound:
     @cached_property
     def scores(self) -> Scores:
         """The unbiased score of every position; 0 where nobody answered."""
-        rate = response_rate(*self._counts)
-        groups = [([self.public.edge_bits], [1.0])] if len(self.public.edges) else []
-        answered, ones = self.transcript.answered, self.transcript.ones
-        for kind in NON_PUBLIC:
-            is_all = self.public.class_sizes[kind] == self.public.positions
-            held = answered if is_all else answered & self.public.class_bits[kind]
-            if held.any():
-                values = [float(v) / rate for v in self.survey.first.channel(kind).scores]
-                groups.append(([held, held & ones], values))
-        return scores_of_rows(groups, self.public.n)
+        return at_rate(self._reported, self.public, response_rate(*self._counts))
 
-    @cached_property
+    @property
     def panels(self) -> Words:
         """The planes of the scores, cut into panels."""
-        return scores_in_panels(self.scores)
+        return self._reported.panels
+
+    @property
+    def _reported(self) -> Scores:
+        return self.transcript.scores(self.public, self.survey.first)
 
     @cached_property
     def pulls(self) -> Pulls:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.compute.plain.bitset import Words, pack_rows, shared_counts, unpack_rows, zeros_in_line
+from visibility_aware_edge_ldp.compute.plain.bitset import Words, pack_rows, room_in_line, shared_counts, unpack_rows
 
 PANEL = 512
 WORDS = PANEL // 64
@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 def panels_of(plane: Words) -> Words:
     """The (panels, rows + 1, 8) panels of packed rows, filled up with zeros."""
-    panels = zeros_in_line(*panels_shape(*plane.shape))
+    panels = room_in_line(*panels_shape(*plane.shape))
     cut_into(plane, panels)
     return panels
 
@@ -33,10 +33,11 @@ def panels_shape(rows: int, words: int) -> tuple[int, int, int]:
 
 
 def cut_into(plane: Words, panels: Words) -> None:
-    """Fill panels of zeros with a plane's rows."""
+    """Fill panels with a plane's rows, and with zeros where it has none."""
     for panel, first in zip(panels, range(0, plane.shape[1], WORDS), strict=True):
         part = plane[:, first : first + WORDS]
         panel[:-1, : part.shape[1]] = part
+        panel[:-1, part.shape[1] :] = panel[-1] = 0
 
 
 def rows_of(panels: Words) -> Words:
