@@ -131,7 +131,13 @@ class RowCollection(UserCollection[RowSurvey, RowReport]):
     @property
     def releases(self) -> tuple[Release, ...]:
         """What was paid for in both rounds, named by what arrived."""
-        return (*self.first.releases, super().releases[-1])
+        # Once the first round is closed, its answers stay what they are, and are hashed once.
+        first = self._first_releases if "_closed" in vars(self) else self.first.releases
+        return (*first, super().releases[-1])
+
+    @cached_property
+    def _first_releases(self) -> tuple[Release, ...]:
+        return self.first.releases
 
     @cached_property
     def reported_scores(self) -> Scores:

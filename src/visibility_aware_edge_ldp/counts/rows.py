@@ -52,10 +52,8 @@ class RowBlock:
 
 def later(start: int, offsets: Integers, neighbours: Members) -> tuple[Integers, Members]:
     """Each user's list without the users before it."""
-    owner = np.repeat(np.arange(start, start + offsets.size - 1), np.diff(offsets))
-    kept = neighbours > owner
-    counts = np.bincount(owner[kept] - start, minlength=offsets.size - 1)
-    return np.concatenate([[0], np.cumsum(counts)]), neighbours[kept]
+    found: tuple[Integers, Members] = backend.kernels("rows").later(start, offsets, neighbours)
+    return found
 
 
 def over_rows(

@@ -30,10 +30,14 @@ class Report:
 
     layout: ClassVar[Layout[Any]]
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """SHA-256 of everything in the report."""
-        return hashlib.sha256(self.layout.encode(self)).hexdigest()
+        # Kept by hand: Python 3.11 lets only one thread at a time work out a property that it caches.
+        kept = vars(self)
+        if "_digest" not in kept:
+            kept["_digest"] = hashlib.sha256(self.layout.encode(self)).hexdigest()
+        return cast(str, kept["_digest"])
 
 
 R = TypeVar("R", bound=Report)
@@ -74,28 +78,31 @@ class Layout(ABC, Generic[R]):
 
     def encode(self, report: R) -> bytes:
         """The bytes that leave a client."""
-        return self._begin(getattr(report, name) for name in self._fields) + b"".join(self._body(report))
+        return b"".join((self._begin(getattr(report, name) for name in self._fields), *self._body(report)))
 
     def decode(self, data: bytes) -> R:
         """The report in these bytes; refuses anything that :meth:`encode` would not have written."""
-        head, body = self.read(data)
+        head, begin = self._read_head(data), self._head.size
         sizes = self._sizes(head)
-        if len(body) != sum(sizes):
+        if len(data) - begin != sum(sizes):
             raise ProtocolViolation(
-                f"By its head this {self.name} carries {sum(sizes)} bytes more; it has {len(body)}."
+                f"By its head this {self.name} carries {sum(sizes)} bytes more; it has {len(data) - begin}."
             )
-        parts = [body[start:stop] for start, stop in pairwise(accumulate(sizes, initial=0))]
+        parts = [data[start:stop] for start, stop in pairwise(accumulate(sizes, initial=begin))]
         return self._report(head, parts)
 
     def read(self, data: bytes) -> tuple[dict[str, Any], bytes]:
         """The fields of the head, and the body; refuses what does not begin like this kind of report."""
+        return self._read_head(data), data[self._head.size :]
+
+    def _read_head(self, data: bytes) -> dict[str, Any]:
         if len(data) < self._head.size:
             raise ProtocolViolation(f"A {self.name} has at least {self._head.size} bytes; this has {len(data)}.")
         magic, version, *fields = self._head.unpack_from(data)
         if magic != self.magic or version != _VERSION:
             raise ProtocolViolation(f"These bytes are not a {self.name} of a version that is understood here.")
         written = (field.hex() if isinstance(field, bytes) else field for field in fields)
-        return dict(zip(self._fields, written, strict=True)), data[self._head.size :]
+        return dict(zip(self._fields, written, strict=True))
 
     def size(self, **head: int) -> int:
         """How many bytes a report has whose head has these fields; those that do not matter may be left out."""
@@ -159,7 +166,7 @@ class PackedBits(Layout[R]):
             raise ProtocolViolation(f"A report of {count} positions must carry {size} bytes twice.")
         who, said = (np.frombuffer(packed, np.uint8) for packed in (report.answered, report.ones))
         spare = size * 8 - count
-        if (said & ~who).any() or (spare and who[-1] >> (8 - spare)):
+        if (said & ~who).max(initial=0) or (spare and who[-1] >> (8 - spare)):
             raise ProtocolViolation("A report holds answers of positions that did not answer.")
 
 

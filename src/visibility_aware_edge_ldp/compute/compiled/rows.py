@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import types, uint64
 from numba.core import cgutils
 from numba.extending import intrinsic
 
@@ -35,13 +35,30 @@ def _largest(pulls: Any, bits: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _extremes(counts: Any, bits: Any, limits: Any) -> Any:
-    """The smallest and the largest count of a panel's columns with a one, from ``limits`` of such numbers inwards."""
-    highest, lowest = least, most = limits  # nothing is calculated: all stay narrow, and many are compared at once
-    for x in range(PANEL):
-        low, high = (counts[x], counts[x]) if bits[x] else (highest, lowest)
-        least, most = low if low < least else least, high if high > most else most
-    return least, most
+def _count_in(slices: Any, levels: Any, column: Any) -> Any:
+    """The count of a column from slices of so many levels."""
+    word, bit, found = column >> 6, uint64(column & 63), uint64(0)
+    for level in range(levels):
+        found |= ((slices[level, word] >> bit) & uint64(1)) << uint64(level)
+    return np.int64(found)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _extreme(slices: Any, levels: Any, columns: Any, kept: Any, flip: Any) -> Any:
+    """The largest count of some columns, of whom there are some; with all bits of ``flip`` set the smallest.
+
+    From the highest bit on, those are kept that have it, if there are any.
+    """
+    kept[:], found = columns, uint64(0)
+    for level in range(levels - 1, -1, -1):
+        held = uint64(0)
+        for w in range(code.WORDS):
+            held |= kept[w] & (slices[level, w] ^ flip)
+        if held:
+            found |= uint64(1) << uint64(level)
+            for w in range(code.WORDS):
+                kept[w] &= slices[level, w] ^ flip
+    return np.int64(found ^ (flip & ((uint64(1) << uint64(levels)) - uint64(1))))
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -95,37 +112,78 @@ def _pull(complete: Any, weights: Any, size: Any, count: Any) -> Any:
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _largest_by_counts(
-    complete: Any, weights: Any, size: Any, columns: Any, counts: Any, bits: Any, kept: Any, limits: Any
+    complete: Any, weights: Any, size: Any, own: Any, own_counts: Any, wanted: Any, slices: Any, levels: Any, kept: Any
 ) -> Any:
-    """The largest absolute pull where a single plane is counted: it rises or falls with the count, so at its ends."""
+    """The largest absolute pull where a single plane is counted: it rises or falls with the count, so at its ends.
+
+    ``wanted`` columns are looked at; the list's ``own`` ones are crossed out, whose pulls are less by one.
+    """
     largest = 0.0
-    for k in range(columns.size):
-        x = columns[k]
-        kept[k] = bits[x]
-        if bits[x]:
-            largest = max(largest, abs(_pull(complete, weights, size - 1, counts[x])))
-            bits[x] = 0
-    least, most = _extremes(counts, bits, limits)
-    for k in range(columns.size - 1, -1, -1):  # backwards: a column that is listed twice had its bit at first
-        bits[columns[k]] = kept[k]
-    if least <= most:
-        for count in (least, most):
+    for k in range(own.size):
+        word, bit = own[k] >> 6, uint64(1) << uint64(own[k] & 63)
+        if wanted[word] & bit:
+            largest = max(largest, abs(_pull(complete, weights, size - 1, own_counts[k])))
+            wanted[word] &= ~bit
+    if wanted.any():
+        for flip in (uint64(0), ~uint64(0)):
+            count = _extreme(slices, levels, wanted, kept, flip)
             largest = max(largest, abs(_pull(complete, weights, size, count)))
     return largest
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _after(words: Any, passed: Any, found: Any) -> None:
+    """A panel's row without so many columns at its beginning."""
+    for w in range(code.WORDS):
+        less = min(max(passed - w * 64, 0), 64)
+        found[w] = words[w] & (~uint64(0) << uint64(less)) if less < 64 else uint64(0)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _single_pulls(panels: Any, complete: Any, weights: Any, masks: Any, start: Any, offsets: Any, members: Any) -> Any:
+    """Where a single plane is counted: its slices alone tell the largest and the smallest count."""
+    planes, number, rows, _ = panels.shape
+    lists = offsets.size - 1
+    inside, largest = np.zeros((lists, planes), np.int64), np.zeros((len(masks), lists))
+    ends, listed = _whole_groups(offsets, members, rows - 1)
+    slices, (wanted, kept) = np.zeros((code.SLICES, code.WORDS), np.uint64), np.empty((2, code.WORDS), np.uint64)
+    columns, counts = np.empty(members.size, np.int64), np.empty(members.size, np.int64)
+    counted = np.argmin(complete)
+    for panel in range((start + 1) // PANEL, number):
+        first = panel * PANEL
+        for i in range(min(lists, first + PANEL - 1 - start)):
+            mine = members[offsets[i] : offsets[i + 1]]
+            if not mine.size:
+                continue
+            levels = code.levels_of(mine.size)
+            slices[:levels] = uint64(0)
+            code.add_columns(panels[counted, panel], listed, ends[i], ends[i + 1], slices, levels)
+            size = _columns_here(mine, first, columns)
+            for k in range(size):
+                counts[k] = _count_in(slices, levels, columns[k])
+                inside[i, counted] += counts[k]
+            for p in range(planes):
+                if complete[p]:
+                    inside[i, p] += size * (mine.size - 1)
+            for c in range(len(masks)):
+                _after(masks[c, panel, i if masks.shape[2] > 1 else 0], start + i + 1 - first, wanted)
+                here = _largest_by_counts(
+                    complete, weights, mine.size, columns[:size], counts, wanted, slices, levels, kept
+                )
+                largest[c, i] = max(largest[c, i], here)
+    return inside, largest
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _list_pulls(
-    panels: Any, complete: Any, weights: Any, masks: Any, start: Any, offsets: Any, members: Any, counts: Any,
-    bits: Any, limits: Any,
-) -> Any:  # fmt: skip
+    panels: Any, complete: Any, weights: Any, masks: Any, start: Any, offsets: Any, members: Any, counts: Any, bits: Any
+) -> Any:
     planes, number, rows, _ = panels.shape
     lists = offsets.size - 1
     inside, largest = np.zeros((lists, planes), np.int64), np.zeros((len(masks), lists))
     ends, listed = _whole_groups(offsets, members, rows - 1)
     work, pulls = np.zeros((code.SLICES, code.WORDS), np.uint64), np.empty(PANEL)
     kept, columns = np.empty(members.size), np.empty(members.size, np.int64)
-    single = planes - np.sum(complete) == 1
     for panel in range((start + 1) // PANEL, number):
         first = panel * PANEL
         for c in range(len(masks)):
@@ -135,43 +193,72 @@ def _list_pulls(
             if not mine.size:
                 continue
             size = _columns_here(mine, first, columns)
-            if not single:
-                pulls[:] = 0.0
+            pulls[:] = 0.0
             for p in range(planes):
                 if complete[p]:
                     inside[i, p] += size * (mine.size - 1)
-                    if not single:
-                        _add_constant(weights[p], mine.size, columns[:size], kept, pulls)
+                    _add_constant(weights[p], mine.size, columns[:size], kept, pulls)
                 else:
                     count_columns(panels[p, panel], listed, ends[i], ends[i + 1], work, counts)
-                    if not single:
-                        weight = weights[p]
-                        for x in range(PANEL):
-                            pulls[x] += weight * counts[x]
+                    weight = weights[p]
+                    for x in range(PANEL):
+                        pulls[x] += weight * counts[x]
                     for x in columns[:size]:
                         inside[i, p] += counts[x]
             for c in range(len(masks)):
                 if masks.shape[2] > 1:
                     bits_of(masks[c, panel, i], bits[c])
                 bits[c, : max(start + i + 1 - first, 0)] = 0  # before this list's user, and so before those that follow
-                if single:
-                    here = _largest_by_counts(
-                        complete, weights, mine.size, columns[:size], counts, bits[c], kept, limits
-                    )
-                else:
-                    here = _largest(pulls, bits[c])
-                largest[c, i] = max(largest[c, i], here)
+                largest[c, i] = max(largest[c, i], _largest(pulls, bits[c]))
     return inside, largest
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def later(start: Any, offsets: Any, neighbours: Any) -> Any:
+    """As ``rows.later``."""
+    ends, members, size = np.zeros(offsets.size, np.int64), np.empty(neighbours.size, np.int32), 0
+    for i in range(offsets.size - 1):
+        for place in range(offsets[i], offsets[i + 1]):
+            members[size] = neighbours[place]
+            size += neighbours[place] > start + i
+        ends[i + 1] = size
+    return ends, members[:size].copy()
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _pack_lists(n: Any, start: Any, offsets: Any, members: Any, packed: Any) -> Any:
+    """Whether every member comes after its list's user, and exists."""
+    begin = start * (2 * n - start - 1) // 2
+    for i in range(offsets.size - 1):
+        u = start + i
+        before = u * (2 * n - u - 1) // 2 - begin - u - 1
+        for place in range(offsets[i], offsets[i + 1]):
+            v = members[place]
+            if not u < v < n:
+                return False
+            packed[(before + v) >> 3] |= np.uint8(1 << ((before + v) & 7))
+    return True
+
+
+def packed_lists(n: int, start: int, offsets: Any, members: Any) -> Any:
+    """As ``rows.packed_lists``."""
+    stop = start + offsets.size - 1
+    pairs = (stop * (2 * n - stop - 1) - start * (2 * n - start - 1)) // 2
+    packed = np.zeros((pairs + 7) // 8, np.uint8)
+    if not _pack_lists(n, start, offsets, members, packed):
+        raise IndexError("A list names users who do not exist, or who come before its own.")
+    return packed
 
 
 def list_pulls(panels: Any, complete: Any, weights: Any, masks: Any, start: int, offsets: Any, members: Any) -> Any:
     """As ``rows.list_pulls``: panel after panel, so that what is read stays near."""
     if members.size and not 0 <= members.min() <= members.max() < panels.shape[2] - 1:
         raise IndexError("A list names users who do not exist.")
-    longest = int(np.diff(offsets).max(initial=0))
-    width, bits = (np.uint16 if longest < 1 << 16 else np.uint32), np.empty((len(masks), PANEL), np.uint16)
-    counts, limits = np.empty(PANEL, width), np.array([np.iinfo(width).max, 0], width)
-    return _list_pulls(panels, complete, weights, masks, start, offsets, members, counts, bits, limits)
+    if len(complete) - np.count_nonzero(complete) == 1:
+        return _single_pulls(panels, complete, weights, masks, start, offsets, members)
+    longest, bits = int(np.diff(offsets).max(initial=0)), np.empty((len(masks), PANEL), np.uint16)
+    counts = np.empty(PANEL, np.uint16 if longest < 1 << 16 else np.uint32)
+    return _list_pulls(panels, complete, weights, masks, start, offsets, members, counts, bits)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

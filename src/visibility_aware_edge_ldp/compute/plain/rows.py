@@ -46,6 +46,31 @@ def rows_of(panels: Words) -> Words:
     return whole
 
 
+def later(start: int, offsets: Ints, neighbours: npt.NDArray[np.int32]) -> tuple[Ints, npt.NDArray[np.int32]]:
+    """The lists of the users numbered ``start`` and on, each without the users before it."""
+    owner = np.repeat(np.arange(start, start + offsets.size - 1), np.diff(offsets))
+    kept = neighbours > owner
+    counts = np.bincount(owner[kept] - start, minlength=offsets.size - 1)
+    return np.concatenate([[0], np.cumsum(counts)]), neighbours[kept]
+
+
+def packed_lists(n: int, start: int, offsets: Ints, members: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
+    """One bit for each pair of users of whom the first is one of those numbered ``start`` and on: is it in a list?
+
+    A list's members come after its user. Eight bits an octet, row after row, as pairs are numbered; the first one's row
+    begins with an octet.
+    """
+    users = start + np.arange(offsets.size)
+    before = users * (2 * n - users - 1) // 2 - start * (2 * n - start - 1) // 2
+    packed = np.zeros((int(before[-1]) + 7) // 8, np.uint8)
+    owner = np.repeat(users[:-1], np.diff(offsets))
+    if ((members <= owner) | (members >= n)).any():
+        raise IndexError("A list names users who do not exist, or who come before its own.")
+    places = np.repeat(before[:-1], np.diff(offsets)) + members - owner - 1
+    np.bitwise_or.at(packed, places >> 3, np.uint8(1) << (places & 7).astype(np.uint8))
+    return packed
+
+
 def list_pulls(
     panels: Words,
     complete: Bits,
