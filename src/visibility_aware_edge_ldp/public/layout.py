@@ -82,27 +82,24 @@ class Layout(ABC, Generic[R]):
 
     def decode(self, data: bytes) -> R:
         """The report in these bytes; refuses anything that :meth:`encode` would not have written."""
-        head, begin = self._read_head(data), self._head.size
+        head, body = self.read(data)
         sizes = self._sizes(head)
-        if len(data) - begin != sum(sizes):
+        if len(body) != sum(sizes):
             raise ProtocolViolation(
-                f"By its head this {self.name} carries {sum(sizes)} bytes more; it has {len(data) - begin}."
+                f"By its head this {self.name} carries {sum(sizes)} bytes more; it has {len(body)}."
             )
-        parts = [data[start:stop] for start, stop in pairwise(accumulate(sizes, initial=begin))]
+        parts = [body[start:stop] for start, stop in pairwise(accumulate(sizes, initial=0))]
         return self._report(head, parts)
 
     def read(self, data: bytes) -> tuple[dict[str, Any], bytes]:
         """The fields of the head, and the body; refuses what does not begin like this kind of report."""
-        return self._read_head(data), data[self._head.size :]
-
-    def _read_head(self, data: bytes) -> dict[str, Any]:
         if len(data) < self._head.size:
             raise ProtocolViolation(f"A {self.name} has at least {self._head.size} bytes; this has {len(data)}.")
         magic, version, *fields = self._head.unpack_from(data)
         if magic != self.magic or version != _VERSION:
             raise ProtocolViolation(f"These bytes are not a {self.name} of a version that is understood here.")
         written = (field.hex() if isinstance(field, bytes) else field for field in fields)
-        return dict(zip(self._fields, written, strict=True))
+        return dict(zip(self._fields, written, strict=True)), data[self._head.size :]
 
     def size(self, **head: int) -> int:
         """How many bytes a report has whose head has these fields; those that do not matter may be left out."""

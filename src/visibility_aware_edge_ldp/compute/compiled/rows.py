@@ -10,7 +10,7 @@ from numba.extending import intrinsic
 
 from visibility_aware_edge_ldp.compute.compiled import instructions as code
 from visibility_aware_edge_ldp.compute.compiled import njit
-from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL, bits_of, count_columns, list_ones
+from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL, bits_of, count_columns, list_ones, popcount
 
 _WIDE_PLACES = code.places_of_ones(dtype=np.uint32)
 _NO_SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
@@ -40,25 +40,35 @@ def _count_in(slices: Any, levels: Any, column: Any) -> Any:
     word, bit, found = column >> 6, uint64(column & 63), uint64(0)
     for level in range(levels):
         found |= ((slices[level, word] >> bit) & uint64(1)) << uint64(level)
-    return np.int64(found)
+    return found
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _extreme(slices: Any, levels: Any, columns: Any, kept: Any, flip: Any) -> Any:
-    """The largest count of some columns, of whom there are some; with all bits of ``flip`` set the smallest.
+@intrinsic  # type: ignore[untyped-decorator]
+def _ends(typing: Any, slices: Any, levels: Any, wanted: Any) -> Any:
+    """Of the wanted columns, of which there are some: the largest count, times 2^32, and the smallest.
 
-    From the highest bit on, those are kept that have it, if there are any.
+    From the highest of so many bits on, those columns stay that have it, and those that lack it, if there are any.
     """
-    kept[:], found = columns, uint64(0)
-    for level in range(levels - 1, -1, -1):
-        held = uint64(0)
-        for w in range(code.WORDS):
-            held |= kept[w] & (slices[level, w] ^ flip)
-        if held:
-            found |= uint64(1) << uint64(level)
-            for w in range(code.WORDS):
-                kept[w] &= slices[level, w] ^ flip
-    return np.int64(found ^ (flip & ((uint64(1) << uint64(levels)) - uint64(1))))
+
+    def write(builder: Any, slices: Any, levels: Any, wanted: Any) -> Any:
+        whole = builder.load(code.at(builder, wanted, code.number(0), code.ROW), align=8)
+        high, low = (cgutils.alloca_once_value(builder, whole) for _ in range(2))
+        found, none, eight = cgutils.alloca_once_value(builder, code.number(0)), code.constant(code.ROW, 0), code.OCTET
+        with cgutils.for_range(builder, levels, intp=code.WORD) as loop:
+            level = builder.sub(builder.sub(levels, code.number(1)), loop.index)
+            held = builder.load(code.row_at(builder, slices, level), align=8)
+            for kept, row, has, lacks in ((high, held, 1 << 32, 0), (low, builder.not_(held), 0, 1)):
+                before = builder.load(kept)
+                after = builder.and_(before, row)
+                left = builder.bitcast(builder.icmp_unsigned("!=", after, none), eight)
+                is_any = builder.icmp_unsigned("!=", left, ir.Constant(eight, 0))
+                stay = code.everywhere(builder, builder.sext(builder.not_(is_any), code.WORD), code.ROW)
+                builder.store(builder.and_(before, builder.or_(after, stay)), kept)
+                bit = builder.select(is_any, code.number(has), code.number(lacks))
+                builder.store(builder.or_(builder.load(found), builder.shl(bit, level)), found)
+        return builder.load(found)
+
+    return code.written(types.uint64(slices, types.int64, wanted), write)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -112,23 +122,43 @@ def _pull(complete: Any, weights: Any, size: Any, count: Any) -> Any:
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _largest_by_counts(
-    complete: Any, weights: Any, size: Any, own: Any, own_counts: Any, wanted: Any, slices: Any, levels: Any, kept: Any
+    complete: Any, weights: Any, size: Any, own: Any, wanted: Any, slices: Any, levels: Any, part: Any
 ) -> Any:
     """The largest absolute pull where a single plane is counted: it rises or falls with the count, so at its ends.
 
-    ``wanted`` columns are looked at; the list's ``own`` ones are crossed out, whose pulls are less by one.
+    ``wanted`` columns are looked at; pulls at the list's ``own`` ones are less by one of each complete plane.
     """
     largest = 0.0
-    for k in range(own.size):
-        word, bit = own[k] >> 6, uint64(1) << uint64(own[k] & 63)
-        if wanted[word] & bit:
-            largest = max(largest, abs(_pull(complete, weights, size - 1, own_counts[k])))
-            wanted[word] &= ~bit
-    if wanted.any():
-        for flip in (uint64(0), ~uint64(0)):
-            count = _extreme(slices, levels, wanted, kept, flip)
-            largest = max(largest, abs(_pull(complete, weights, size, count)))
+    for less in range(2):
+        rest = uint64(0)
+        for w in range(code.WORDS):
+            part[w] = wanted[w] & (own[w] if less else ~own[w])
+            rest |= part[w]
+        if rest:
+            ends = _ends(slices, levels, part)
+            for count in (np.int64(ends >> uint64(32)), np.int64(ends & uint64(0xFFFFFFFF))):
+                largest = max(largest, abs(_pull(complete, weights, size - less, count)))
     return largest
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _counts_inside(slices: Any, levels: Any, own: Any, columns: Any) -> Any:
+    """The sum of the counts of a list's own columns; of those that it names twice, twice."""
+    found, once = uint64(0), uint64(0)
+    for w in range(code.WORDS):
+        own[w] = uint64(0)
+    for column in columns:
+        own[column >> 6] |= uint64(1) << uint64(column & 63)
+    for w in range(code.WORDS):
+        once += popcount(own[w])
+    if np.int64(once) != columns.size:
+        for column in columns:
+            found += _count_in(slices, levels, column)
+        return np.int64(found)
+    for level in range(levels):
+        for w in range(code.WORDS):
+            found += popcount(slices[level, w] & own[w]) << uint64(level)
+    return np.int64(found)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -146,8 +176,8 @@ def _single_pulls(panels: Any, complete: Any, weights: Any, masks: Any, start: A
     lists = offsets.size - 1
     inside, largest = np.zeros((lists, planes), np.int64), np.zeros((len(masks), lists))
     ends, listed = _whole_groups(offsets, members, rows - 1)
-    slices, (wanted, kept) = np.zeros((code.SLICES, code.WORDS), np.uint64), np.empty((2, code.WORDS), np.uint64)
-    columns, counts = np.empty(members.size, np.int64), np.empty(members.size, np.int64)
+    slices, (own, wanted, part) = np.zeros((code.SLICES, code.WORDS), np.uint64), np.empty((3, code.WORDS), np.uint64)
+    columns = np.empty(members.size, np.int64)
     counted = np.argmin(complete)
     for panel in range((start + 1) // PANEL, number):
         first = panel * PANEL
@@ -155,21 +185,20 @@ def _single_pulls(panels: Any, complete: Any, weights: Any, masks: Any, start: A
             mine = members[offsets[i] : offsets[i + 1]]
             if not mine.size:
                 continue
-            levels = code.levels_of(mine.size)
-            slices[:levels] = uint64(0)
-            code.add_columns(panels[counted, panel], listed, ends[i], ends[i + 1], slices, levels)
+            most = code.levels_of(mine.size)
+            slices[:most] = uint64(0)
+            code.add_columns(panels[counted, panel], listed, ends[i], ends[i + 1], slices, most)
+            levels = 1  # no count has more bits than the length of the list
+            while mine.size >> levels:
+                levels += 1
             size = _columns_here(mine, first, columns)
-            for k in range(size):
-                counts[k] = _count_in(slices, levels, columns[k])
-                inside[i, counted] += counts[k]
+            inside[i, counted] += _counts_inside(slices, levels, own, columns[:size])
             for p in range(planes):
                 if complete[p]:
                     inside[i, p] += size * (mine.size - 1)
             for c in range(len(masks)):
                 _after(masks[c, panel, i if masks.shape[2] > 1 else 0], start + i + 1 - first, wanted)
-                here = _largest_by_counts(
-                    complete, weights, mine.size, columns[:size], counts, wanted, slices, levels, kept
-                )
+                here = _largest_by_counts(complete, weights, mine.size, own, wanted, slices, levels, part)
                 largest[c, i] = max(largest[c, i], here)
     return inside, largest
 
