@@ -107,7 +107,10 @@ class Transcript:
 
 
 def at_rate(scores: Scores, view: PublicView, rate: float) -> Scores:
-    """Scores of what was reported, made unbiased for a chance ``rate`` that a row is; public edges are always there."""
+    """Scores of what was reported, made unbiased for a chance ``rate`` that a row is.  [TRIANGLE.3]
+
+    Public edges are always there.
+    """
     values = scores.values.copy()
     values[int(len(view.edges) > 0) :] /= rate
     return replace(scores, values=values)
