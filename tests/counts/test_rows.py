@@ -18,7 +18,6 @@ from visibility_aware_edge_ldp.counts.rows import (
     RowBlock,
     later,
     over_rows,
-    scores_in_panels,
     scores_of_rows,
     triangle_reaches,
     triangle_total,
@@ -119,7 +118,7 @@ def test_reaches_are_the_largest_pulls(everybody: bool, kernel: str, monkeypatch
     blocks = over_rows(scores, 0, *later_lists(bits), lambda block: block)
     wanted = np.triu(np.ones_like(bits), 1) & held
     for given, kept in ((masks, wanted), (masks[:, :1], np.triu(np.ones_like(bits), 1) & held[:, :1])):
-        largest, totals = triangle_reaches(scores, scores_in_panels(scores), given, 0, *later_lists(bits))
+        largest, totals = triangle_reaches(scores, scores.panels, given, 0, *later_lists(bits))
         assert (largest == np.where(kept, np.abs(joined(blocks, "pulls")), 0).max(axis=2)).all()
         assert totals == pytest.approx(joined(blocks, "totals"), abs=1e-9)
     backend.name.cache_clear()
@@ -218,6 +217,6 @@ def test_reaches_of_many_users_who_have_a_mask_each() -> None:
     held = np.random.default_rng(6).random((1, len(bits), len(bits))) < 0.01
     masks = np.stack([pack_rows(each, len(bits)) for each in held])
     blocks = over_rows(scores, 0, *later_lists(bits), lambda block: block)
-    largest, _ = triangle_reaches(scores, scores_in_panels(scores), masks, 0, *later_lists(bits))
+    largest, _ = triangle_reaches(scores, scores.panels, masks, 0, *later_lists(bits))
     kept = np.triu(np.ones_like(bits), 1) & held
     assert (largest == np.where(kept, np.abs(joined(blocks, "pulls")), 0).max(axis=2)).all()

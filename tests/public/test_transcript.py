@@ -13,9 +13,10 @@ from visibility_aware_edge_ldp.public.layout import pack
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import endpoints
 from visibility_aware_edge_ldp.public.scope import group_scope, named_scope
-from visibility_aware_edge_ldp.public.surveys.position import PositionReport
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport, position_survey
 from visibility_aware_edge_ldp.public.transcript import (
     Transcript,
+    at_rate,
     broadcast_size,
     holders,
     ones_between,
@@ -77,6 +78,24 @@ def test_the_digest_names_everything_in_it() -> None:
     ones[0] = False
     kept = [transcript(HIDDEN), transcript(HIDDEN, HIDDEN), transcript(HIDDEN, ones)]
     assert len({one.digest for one in [*kept, Transcript("cd" * 32, kept[0].answered, kept[0].ones)]}) == 4
+
+
+def test_scores_are_worked_out_once_for_all_who_read_and_of_no_other_survey() -> None:
+    survey, ones = position_survey(VIEW, 1), HIDDEN & (np.arange(len(POSITIONS)) % 2 == 0)
+    here = Transcript(survey.identity, *(np.packbits(bits, bitorder="little") for bits in (HIDDEN, ones)))
+    found = here.scores(VIEW, survey)
+    assert here.scores(VIEW, survey) is found
+    kind = min(VIEW.non_public)
+    low, high = (float(value) for value in survey.channel(kind).scores)
+    expected = np.where(HIDDEN, np.where(ones, high, low), 0.0)
+    for rate in (1.0, 0.5):
+        matrix = at_rate(found, VIEW, rate).rows(slice(None))
+        assert [matrix[u, v] for u, v in POSITIONS] == pytest.approx((expected / rate).tolist())
+    with pytest.raises(ProtocolViolation, match="another survey"):
+        here.scores(VIEW, position_survey(VIEW, 2))
+    partly = np.packbits(HIDDEN & (np.arange(HIDDEN.size) > 0), bitorder="little")
+    with pytest.raises(ProtocolViolation, match="as a whole"):
+        Transcript(survey.identity, partly, np.zeros_like(partly)).scores(VIEW, survey)
 
 
 @pytest.mark.parametrize("octets", [0, 1, 7, 8, 9, 40])

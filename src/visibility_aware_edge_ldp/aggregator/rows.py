@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property, partial
 from math import comb
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
@@ -20,16 +19,22 @@ from visibility_aware_edge_ldp.aggregator.nonresponse.reported_triangles import 
 from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
 from visibility_aware_edge_ldp.counts.row_cycles import Rates, cycle_pulls, largest_path, path_scores
 from visibility_aware_edge_ldp.counts.row_noise import first_vertex_noise, shape_of, size_and_spread
-from visibility_aware_edge_ldp.counts.rows import Members, Step, over_rows, scores_of_rows, triangle_total
+from visibility_aware_edge_ldp.counts.rows import Members, Step, over_rows, triangle_total
 from visibility_aware_edge_ldp.counts.scores import Floats, Scores
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import Release
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRIANGLES
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport
 from visibility_aware_edge_ldp.public.surveys.rows import RowReport, RowSurvey
-from visibility_aware_edge_ldp.public.transcript import Transcript, holders, pair_rate, refuse_part_rows, response_rate
+from visibility_aware_edge_ldp.public.transcript import (
+    Transcript,
+    at_rate,
+    holders,
+    pair_rate,
+    refuse_part_rows,
+    response_rate,
+)
 from visibility_aware_edge_ldp.public.view import PublicView
-from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.aggregator.position import PositionCollection
@@ -126,24 +131,22 @@ class RowCollection(UserCollection[RowSurvey, RowReport]):
     @property
     def releases(self) -> tuple[Release, ...]:
         """What was paid for in both rounds, named by what arrived."""
-        return (*self.first.releases, super().releases[-1])
+        # Once the first round is closed, its answers stay what they are, and are hashed once.
+        first = self._first_releases if "_closed" in vars(self) else self.first.releases
+        return (*first, super().releases[-1])
+
+    @cached_property
+    def _first_releases(self) -> tuple[Release, ...]:
+        return self.first.releases
 
     @cached_property
     def reported_scores(self) -> Scores:
         """The score of every position that was reported, and 0 elsewhere; the first round is closed by it."""
-        self.close_first_round()
-        groups = [([self.view.edge_bits], [1.0])] if len(self.view.edges) else []
-        for kind in NON_PUBLIC:
-            held, ones = self.first.nested(kind)
-            if held.any():
-                groups.append(([held, ones], [float(v) for v in self.survey.first.channel(kind).scores]))
-        return scores_of_rows(groups, self.view.n)
+        return self.close_first_round().scores(self.view, self.survey.first)
 
     def scores(self, rate: float) -> Scores:
         """The score of every position, for a chance ``rate`` that its row was reported; public edges always are."""
-        values = self.reported_scores.values.copy()
-        values[int(len(self.view.edges) > 0) :] /= rate
-        return replace(self.reported_scores, values=values)
+        return at_rate(self.reported_scores, self.view, rate)
 
 
 class Needed(NamedTuple):

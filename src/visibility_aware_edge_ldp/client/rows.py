@@ -23,8 +23,6 @@ from visibility_aware_edge_ldp.counts.rows import (
     block_reaches,
     later,
     over_rows,
-    scores_in_panels,
-    scores_of_rows,
     triangle_pulls,
     triangle_reaches,
 )
@@ -33,11 +31,18 @@ from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.power_noise import cut_sum, smooth_bound
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.privacy import Guarantee
-from visibility_aware_edge_ldp.public.positions import numbers, row_start
+from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport
 from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey
 from visibility_aware_edge_ldp.public.surveys.rows import RowReport, RowSurvey
-from visibility_aware_edge_ldp.public.transcript import Transcript, holders, ones_between, pair_rate, response_rate
+from visibility_aware_edge_ldp.public.transcript import (
+    Transcript,
+    at_rate,
+    holders,
+    ones_between,
+    pair_rate,
+    response_rate,
+)
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
@@ -75,21 +80,16 @@ class FirstRound:
     @cached_property
     def scores(self) -> Scores:
         """The unbiased score of every position; 0 where nobody answered."""
-        rate = response_rate(*self._counts)
-        groups = [([self.public.edge_bits], [1.0])] if len(self.public.edges) else []
-        answered, ones = self.transcript.answered, self.transcript.ones
-        for kind in NON_PUBLIC:
-            is_all = self.public.class_sizes[kind] == self.public.positions
-            held = answered if is_all else answered & self.public.class_bits[kind]
-            if held.any():
-                values = [float(v) / rate for v in self.survey.first.channel(kind).scores]
-                groups.append(([held, held & ones], values))
-        return scores_of_rows(groups, self.public.n)
+        return at_rate(self._reported, self.public, response_rate(*self._counts))
 
-    @cached_property
+    @property
     def panels(self) -> Words:
         """The planes of the scores, cut into panels."""
-        return scores_in_panels(self.scores)
+        return self._reported.panels
+
+    @property
+    def _reported(self) -> Scores:
+        return self.transcript.scores(self.public, self.survey.first)
 
     @cached_property
     def pulls(self) -> Pulls:
@@ -153,11 +153,14 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
         self._first: First | None = None
         self._row_bits  # noqa: B018 - now, since it takes longer for a longer list, and an answer must not
 
-    @cached_property
+    @property
     def _row_bits(self) -> PositionClient:
-        found = PositionClient(self._bits(), self._public, self._purse)
-        found._forgotten |= self._gone
-        return found
+        # Kept by hand: Python 3.11 lets only one thread at a time work out a property that it caches.
+        kept = vars(self)
+        if "_row_bits" not in kept:
+            kept["_row_bits"] = PositionClient(self._bits(), self._public, self._purse)
+            kept["_row_bits"]._forgotten |= self._gone
+        return cast(PositionClient, kept["_row_bits"])
 
     def forget_rows(self) -> None:
         """Let go of the rows' bits and of the first answers; other surveys of the same first round are refused too."""
@@ -263,10 +266,7 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
         """The users' rows as bits, in the canonical order of positions."""
         n, first = self._public.n, self._view.start
         start, stop = row_start(n, first), row_start(n, first + self._view.count)
-        packed = np.zeros((stop - start + 7) // 8, np.uint8)
-        owner = np.repeat(np.arange(first, first + self._view.count), np.diff(self._offsets))
-        places = numbers(n, owner, self._members) - start
-        np.bitwise_or.at(packed, places >> 3, np.uint8(1) << (places & 7).astype(np.uint8))
+        packed = backend.kernels("rows").packed_lists(n, first, self._offsets, self._members)
         return PositionBits.of_packed(start, stop - start, packed)
 
 

@@ -78,7 +78,7 @@ def _of_one_class(scores: Scores, reported: Bits, step: Step | None = None) -> f
     P = a²h + ab(r + t) + b²N, with h users before j who reported, r of them with a one with j, t with k, and N with
     both: the sum over k needs no more than the sums of t and N and of their products.
     """
-    ones = panels_of(scores.planes[1])
+    ones = panels_of(scores.planes[1]) if scores.joins_all[1] else scores.panels[1]
     kernel, starts = backend.kernels("rows").earlier_sums, range(0, scores.n, PANEL)
     parts = on_all_cores(
         lambda start: kernel(ones, reported, start, min(start + PANEL, scores.n)), starts, _by_shares(starts, step)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain import bitset
 from visibility_aware_edge_ldp.compute.plain.bitset import Words
-from visibility_aware_edge_ldp.compute.plain.rows import cut_into, panels_of, panels_shape
+from visibility_aware_edge_ldp.compute.plain.rows import panels_of
 from visibility_aware_edge_ldp.compute.threads import on_cores
 from visibility_aware_edge_ldp.counts.scores import Floats, Octets, Scores, complete_among, score, scores_of
 
@@ -52,10 +52,8 @@ class RowBlock:
 
 def later(start: int, offsets: Integers, neighbours: Members) -> tuple[Integers, Members]:
     """Each user's list without the users before it."""
-    owner = np.repeat(np.arange(start, start + offsets.size - 1), np.diff(offsets))
-    kept = neighbours > owner
-    counts = np.bincount(owner[kept] - start, minlength=offsets.size - 1)
-    return np.concatenate([[0], np.cumsum(counts)]), neighbours[kept]
+    found: tuple[Integers, Members] = backend.kernels("rows").later(start, offsets, neighbours)
+    return found
 
 
 def over_rows(
@@ -147,31 +145,16 @@ def _all_ones(flat: Octets, n: int) -> bool:
     return int(backend.kernels("response").ones_in(flat)) == n * (n - 1) // 2
 
 
-def scores_in_panels(scores: Scores) -> Words:
-    """The planes cut into panels; those that join everybody to everybody are left empty, for nobody reads them."""
-    panels = bitset.zeros_in_line(len(scores.planes), *panels_shape(*scores.planes.shape[1:]))
-    for plane, panel, complete in zip(scores.planes, panels, joins_all(scores), strict=True):
-        if not complete:
-            cut_into(plane, panel)
-    return panels
-
-
-def joins_all(scores: Scores) -> Bits:
-    """Which planes join everybody to everybody."""
-    planes = range(len(scores.planes))
-    return np.array([index in scores.complete and scores.complete[index].all() for index in planes], np.bool_)
-
-
 def triangle_reaches(
     scores: Scores, panels: Words, masks: Words, start: int, offsets: Integers, members: Members
 ) -> tuple[Floats, Floats]:
     """For each user: the largest |D_i(x)| over the later x of each mask, a row a mask; and its total.
 
-    The numbers that ``over_rows`` would find, without keeping D_i(x). ``panels`` are ``scores_in_panels``; a mask is
+    The numbers that ``over_rows`` would find, without keeping D_i(x). ``panels`` are those of the scores; a mask is
     packed, a row for each user or one for all.
     """
     weights, kernel = scores.weights(score), backend.kernels("rows").list_pulls
-    complete = joins_all(scores)
+    complete = scores.joins_all
     wanted = np.zeros((len(masks), panels.shape[1], masks.shape[1], panels.shape[3]), np.uint64)
     for panel, mask in zip(wanted, masks, strict=True):
         panel[:] = panels_of(mask)[:, :-1]

@@ -24,12 +24,14 @@ from visibility_aware_edge_ldp.compute.plain.bitset import (
     group_masks,
     in_strips,
     pack_rows,
+    room_in_line,
     row_sums,
     sums_by_group,
     sums_within,
     unpack_rows,
     word_count,
 )
+from visibility_aware_edge_ldp.compute.plain.rows import cut_into, panels_shape
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, Shorts, rows_of
 from visibility_aware_edge_ldp.compute.reproducible_math import dot, on_grid, product, weighted
 
@@ -200,6 +202,21 @@ class Scores(PlaneScores):
     def strips(self) -> Words:
         """The planes as strips of 512 columns, for counting in them; filled up with zeros to squares."""
         return in_strips(self.planes, -(-self.n // SIDE))
+
+    @property
+    def joins_all(self) -> Bits:
+        """(K,): which planes join everybody to everybody."""
+        planes = range(len(self.planes))
+        return np.array([index in self.complete and self.complete[index].all() for index in planes], np.bool_)
+
+    @cached_property
+    def panels(self) -> Words:
+        """The planes cut into panels; those that join everybody to everybody are not filled, for nobody reads them."""
+        panels = room_in_line(len(self.planes), *panels_shape(*self.planes.shape[1:]))
+        for plane, panel, complete in zip(self.planes, panels, self.joins_all, strict=True):
+            if not complete:
+                cut_into(plane, panel)
+        return panels
 
     @cached_property
     def among(self) -> tuple[Words, Ints, int, tuple[int, ...]]:

@@ -28,10 +28,14 @@ class Report:
 
     layout: "ClassVar[Layout[Any]]"
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """SHA-256 of everything in the report."""
-        return hashlib.sha256(self.layout.encode(self)).hexdigest()
+        # Kept by hand: Python 3.11 lets only one thread at a time work out a property that it caches.
+        kept = vars(self)
+        if "_digest" not in kept:
+            kept["_digest"] = hashlib.sha256(self.layout.encode(self)).hexdigest()
+        return cast(str, kept["_digest"])
 
 
 R = TypeVar("R", bound=Report)
@@ -72,7 +76,7 @@ class Layout(ABC, Generic[R]):
 
     def encode(self, report: R) -> bytes:
         """The bytes that leave a client."""
-        return self._begin(getattr(report, name) for name in self._fields) + b"".join(self._body(report))
+        return b"".join((self._begin(getattr(report, name) for name in self._fields), *self._body(report)))
 
     def decode(self, data: bytes) -> R:
         """The report in these bytes; refuses anything that :meth:`encode` would not have written."""
@@ -157,7 +161,7 @@ class PackedBits(Layout[R]):
             raise ProtocolViolation(f"A report of {count} positions must carry {size} bytes twice.")
         who, said = (np.frombuffer(packed, np.uint8) for packed in (report.answered, report.ones))
         spare = size * 8 - count
-        if (said & ~who).any() or (spare and who[-1] >> (8 - spare)):
+        if (said & ~who).max(initial=0) or (spare and who[-1] >> (8 - spare)):
             raise ProtocolViolation("A report holds answers of positions that did not answer.")
 
 

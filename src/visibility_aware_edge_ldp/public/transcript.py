@@ -5,7 +5,7 @@ and one bit for each position that is asked: where public knowledge says that no
 """
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -13,12 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.counts.rows import scores_of_rows
+from visibility_aware_edge_ldp.counts.scores import Scores
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.public.layout import octets, pack
 from visibility_aware_edge_ldp.public.positions import TILE, row_of, row_start
-from visibility_aware_edge_ldp.public.surveys.position import PositionReport
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
-from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 Bits = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -36,6 +38,7 @@ class Transcript:
     answered: Octets = field(repr=False)
     ones: Octets = field(repr=False)
     _rows: dict[PublicView, Bits] = field(default_factory=dict, init=False, repr=False)
+    _scores: dict[PublicView, Scores] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("answered", "ones"):
@@ -59,6 +62,28 @@ class Transcript:
             self._rows[view] = _to_read(self._rows_answered(view))
         return self._rows[view]
 
+    def scores(self, view: PublicView, survey: PositionSurvey) -> Scores:
+        """The score of every position whose row was reported, and 0 elsewhere, by the survey that was answered.
+
+        Refused as :meth:`rows_answered` does. All who read the same octets in one process have them in common.
+        """
+        if survey.identity != self.survey:
+            raise ProtocolViolation("The transcript is of another survey's first round.")
+        if view not in self._scores:
+            self._scores[view] = self._of_reported(view, survey)
+        return self._scores[view]
+
+    def _of_reported(self, view: PublicView, survey: PositionSurvey) -> Scores:
+        self.rows_answered(view)
+        groups = [([view.edge_bits], [1.0])] if len(view.edges) else []
+        for kind in NON_PUBLIC:
+            is_all = view.class_sizes[kind] + view.class_sizes[Visibility.PUBLIC] == view.positions
+            held = self.answered if is_all else self.answered & view.class_bits[kind]
+            if held.any():
+                ones = self.ones if is_all else held & self.ones  # who said 1 has answered
+                groups.append(([held, ones], [float(v) for v in survey.channel(kind).scores]))
+        return scores_of_rows(groups, view.n)
+
     def _rows_answered(self, view: PublicView) -> Bits:
         public = view.class_bits[Visibility.PUBLIC]
         if self.answered.shape != public.shape or self.ones.shape != public.shape:
@@ -79,6 +104,16 @@ class Transcript:
             return self.answered.tobytes() + self.ones.tobytes()
         said = [_bits(self.ones, run)[_asked(view, run)] for run in _runs(view)]
         return pack(answered) + pack(np.concatenate([np.empty(0, np.bool_), *said]))
+
+
+def at_rate(scores: Scores, view: PublicView, rate: float) -> Scores:
+    """Scores of what was reported, made unbiased for a chance ``rate`` that a row is.  [TRIANGLE.3]
+
+    Public edges are always there.
+    """
+    values = scores.values.copy()
+    values[int(len(view.edges) > 0) :] /= rate
+    return replace(scores, values=values)
 
 
 def broadcast_size(view: PublicView) -> int:

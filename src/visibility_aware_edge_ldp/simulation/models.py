@@ -270,7 +270,8 @@ def _ask_users(
         found[TRIANGLES.name] = part_triangles(collection)
         response = min(response, collection.response_rate)
     elif plan.summed:
-        request.run.refuse_too_large()
+        if request.options.in_parts:  # otherwise refused before anybody was asked
+            request.run.refuse_too_large()
         surveys = _row_surveys(request, plan)
         collecting = collect_rows if engine is None else partial(collect_rows_on, engine)
         rows = collecting(world, surveys, seed, dropout, phases)

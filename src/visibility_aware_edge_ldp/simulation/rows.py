@@ -26,7 +26,7 @@ from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, decode, encode
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, decode_rows, encode_rows
 from visibility_aware_edge_ldp.public.transcript import Transcript
-from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.simulation import worlds
 
 # Users of two-round surveys who answer together.
@@ -52,8 +52,8 @@ def collect_rows(
     steps = worlds.Steps(phases.of(worlds.ROWS), len(surveys) * len(clients))
     for name, survey in surveys.items():
         first = FirstRound(survey, world.public, collections[name].close_first_round())
-        # The clients and the aggregator read the transcript at the same time, each for itself.
-        reading: tuple[Callable[[], object], ...] = (first.prepared, partial(collections[name].scores, 1.0))
+        # What all read of the transcript is worked out on one core, and its two names on another.
+        reading: tuple[Callable[[], object], ...] = (first.prepared, partial(_name_answers, collections[name]))
         list(on_cores(lambda read: read(), reading))
 
         answer = partial(_second_answer, survey, first, random_bytes, f"{name} sums")
@@ -61,6 +61,11 @@ def collect_rows(
             collections[name].absorb(decode_rows(octets))
             steps()
     return collections
+
+
+def _name_answers(collection: RowCollection) -> None:
+    """Hash the first answers: for what they cost, and for the second reports that name them."""
+    _ = collection.releases, collection.close_first_round().digest
 
 
 def _second_answer(
@@ -84,10 +89,11 @@ def _first_round(
     steps: worlds.Steps,
 ) -> list[tuple[int, TwoRoundClient]]:
     """The first user of each client with the client, once all of them have answered for their rows."""
-    present = worlds.who_is_present(world.graph.n, dropout, random_bytes("dropout", 0))
+    present = worlds.who_is_present(world.graph.n, dropout, random_bytes("dropout", 0)) if dropout else None
+    cap = row_cap(surveys)
 
     def answer(view: FriendLists) -> tuple[TwoRoundClient, list[PositionReport]]:
-        users = TwoRoundClient(view, world.public, row_purse(surveys))
+        users = TwoRoundClient(view, world.public, Purse(*cap))
         here = None if present is None else present[view.start : view.start + view.count]
         each = (users.answer(survey, 1, random_bytes("row answers", view.start), here) for survey in surveys.values())
         sent = [decode(encode(report)) for report in each]
@@ -106,10 +112,15 @@ def _first_round(
 
 def row_purse(surveys: Mapping[str, RowSurvey]) -> Purse:
     """Enough for these surveys, which share their first round, and nothing more."""
+    return Purse(*row_cap(surveys))
+
+
+def row_cap(surveys: Mapping[str, RowSurvey]) -> tuple[dict[Visibility, Fraction], Fraction]:
+    """What such a purse holds, for an edge of each class and in δ."""
     one = next(iter(surveys.values()))
     whole = one.first.epsilon + sum((survey.reach + survey.total for survey in surveys.values()), Fraction(0))
     delta = sum((survey.price(NON_PUBLIC[0], 2).delta for survey in surveys.values()), Fraction(0))
-    return Purse({kind: one.multipliers.of(kind) * whole for kind in NON_PUBLIC}, delta)
+    return {kind: one.multipliers.of(kind) * whole for kind in NON_PUBLIC}, delta
 
 
 def collect_rows_on(

@@ -126,3 +126,40 @@ def test_sums_over_earlier_users(n: int, name: str) -> None:
         sums, found = kernels(name).earlier_sums(in_panels(plane)[0], wanted, start, stop)
         assert sums.tolist() == expected[start:stop]
         assert found.tolist() == sizes[start:stop]
+
+
+@BOTH
+@EVERY_SIZE
+def test_later_members_stay_and_are_packed_as_pairs_are_numbered(n: int, name: str) -> None:
+    """From whole lists to those after each user, and to one bit a pair."""
+    both, start = symmetric(n, 0.3, n), n // 3
+    lists = [np.flatnonzero(row) for row in both[start:]]
+    neighbours = np.concatenate([*lists, np.empty(0, int)]).astype(np.int32)
+    offsets, members = kernels(name).later(start, np.cumsum([0, *map(len, lists)]), neighbours)
+    above = np.triu(both, 1)[start:]
+    assert members.tolist() == np.nonzero(above)[1].tolist()
+    assert np.diff(offsets).tolist() == above.sum(axis=1).tolist()
+    packed = kernels(name).packed_lists(n, start, offsets, members)
+    pairs = both[np.triu_indices(n, 1)][start * (2 * n - start - 1) // 2 :]
+    assert packed.tolist() == np.packbits(pairs, bitorder="little").tolist()
+
+
+@BOTH
+@pytest.mark.parametrize("member", [-1, 2, 3, 9])
+def test_a_member_who_does_not_come_after_the_user_is_refused(member: int, name: str) -> None:
+    with pytest.raises(IndexError, match="do not exist"):
+        kernels(name).packed_lists(9, 3, np.array([0, 1]), np.array([member], np.int32))
+
+
+@BOTH
+def test_a_list_that_names_a_user_twice_counts_twice(name: str) -> None:
+    """Inside the list too, where the other plane is complete and nothing but the slices of counts is looked at."""
+    n, members = 600, np.array([5, 5, 70, 520, 520, 520], np.int32)
+    counted, everybody = symmetric(n, 0.5, 1), ~np.eye(n, dtype=bool)
+    _, masks = masks_for(n, 1, 2, shared=True)
+    given = masks, 2, np.array([0, members.size]), members
+    inside, largest = kernels(name).list_pulls(in_panels(everybody, counted), np.array([True, False]), WEIGHTS, *given)
+    plain = rows.list_pulls(in_panels(everybody, counted), np.array([True, False]), WEIGHTS, *given)
+    assert inside[0, 1] == counted[np.ix_(members, members)].sum()
+    assert inside.tolist() == plain[0].tolist()
+    assert largest.tolist() == plain[1].tolist()

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import types, uint64
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from visibility_aware_edge_ldp.compute.compiled import instructions as code
 from visibility_aware_edge_ldp.compute.compiled import njit
-from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL, bits_of, count_columns, list_ones
+from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL, bits_of, count_columns, list_ones, popcount
 
 _WIDE_PLACES = code.places_of_ones(dtype=np.uint32)
 _NO_SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
@@ -35,13 +35,40 @@ def _largest(pulls: Any, bits: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _extremes(counts: Any, bits: Any, limits: Any) -> Any:
-    """The smallest and the largest count of a panel's columns with a one, from ``limits`` of such numbers inwards."""
-    highest, lowest = least, most = limits  # nothing is calculated: all stay narrow, and many are compared at once
-    for x in range(PANEL):
-        low, high = (counts[x], counts[x]) if bits[x] else (highest, lowest)
-        least, most = low if low < least else least, high if high > most else most
-    return least, most
+def _count_in(slices: Any, levels: Any, column: Any) -> Any:
+    """The count of a column from slices of so many levels."""
+    word, bit, found = column >> 6, uint64(column & 63), uint64(0)
+    for level in range(levels):
+        found |= ((slices[level, word] >> bit) & uint64(1)) << uint64(level)
+    return found
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _ends(typing: Any, slices: Any, levels: Any, wanted: Any) -> Any:
+    """Of the wanted columns, of which there are some: the largest count, times 2^32, and the smallest.
+
+    From the highest of so many bits on, those columns stay that have it, and those that lack it, if there are any.
+    """
+
+    def write(builder: Any, slices: Any, levels: Any, wanted: Any) -> Any:
+        whole = builder.load(code.at(builder, wanted, code.number(0), code.ROW), align=8)
+        high, low = (cgutils.alloca_once_value(builder, whole) for _ in range(2))
+        found, none, eight = cgutils.alloca_once_value(builder, code.number(0)), code.constant(code.ROW, 0), code.OCTET
+        with cgutils.for_range(builder, levels, intp=code.WORD) as loop:
+            level = builder.sub(builder.sub(levels, code.number(1)), loop.index)
+            held = builder.load(code.row_at(builder, slices, level), align=8)
+            for kept, row, has, lacks in ((high, held, 1 << 32, 0), (low, builder.not_(held), 0, 1)):
+                before = builder.load(kept)
+                after = builder.and_(before, row)
+                left = builder.bitcast(builder.icmp_unsigned("!=", after, none), eight)
+                is_any = builder.icmp_unsigned("!=", left, ir.Constant(eight, 0))
+                stay = code.everywhere(builder, builder.sext(builder.not_(is_any), code.WORD), code.ROW)
+                builder.store(builder.and_(before, builder.or_(after, stay)), kept)
+                bit = builder.select(is_any, code.number(has), code.number(lacks))
+                builder.store(builder.or_(builder.load(found), builder.shl(bit, level)), found)
+        return builder.load(found)
+
+    return code.written(types.uint64(slices, types.int64, wanted), write)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -95,37 +122,97 @@ def _pull(complete: Any, weights: Any, size: Any, count: Any) -> Any:
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _largest_by_counts(
-    complete: Any, weights: Any, size: Any, columns: Any, counts: Any, bits: Any, kept: Any, limits: Any
+    complete: Any, weights: Any, size: Any, own: Any, wanted: Any, slices: Any, levels: Any, part: Any
 ) -> Any:
-    """The largest absolute pull where a single plane is counted: it rises or falls with the count, so at its ends."""
+    """The largest absolute pull where a single plane is counted: it rises or falls with the count, so at its ends.
+
+    ``wanted`` columns are looked at; pulls at the list's ``own`` ones are less by one of each complete plane.
+    """
     largest = 0.0
-    for k in range(columns.size):
-        x = columns[k]
-        kept[k] = bits[x]
-        if bits[x]:
-            largest = max(largest, abs(_pull(complete, weights, size - 1, counts[x])))
-            bits[x] = 0
-    least, most = _extremes(counts, bits, limits)
-    for k in range(columns.size - 1, -1, -1):  # backwards: a column that is listed twice had its bit at first
-        bits[columns[k]] = kept[k]
-    if least <= most:
-        for count in (least, most):
-            largest = max(largest, abs(_pull(complete, weights, size, count)))
+    for less in range(2):
+        rest = uint64(0)
+        for w in range(code.WORDS):
+            part[w] = wanted[w] & (own[w] if less else ~own[w])
+            rest |= part[w]
+        if rest:
+            ends = _ends(slices, levels, part)
+            for count in (np.int64(ends >> uint64(32)), np.int64(ends & uint64(0xFFFFFFFF))):
+                largest = max(largest, abs(_pull(complete, weights, size - less, count)))
     return largest
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _counts_inside(slices: Any, levels: Any, own: Any, columns: Any) -> Any:
+    """The sum of the counts of a list's own columns; of those that it names twice, twice."""
+    found, once = uint64(0), uint64(0)
+    for w in range(code.WORDS):
+        own[w] = uint64(0)
+    for column in columns:
+        own[column >> 6] |= uint64(1) << uint64(column & 63)
+    for w in range(code.WORDS):
+        once += popcount(own[w])
+    if np.int64(once) != columns.size:
+        for column in columns:
+            found += _count_in(slices, levels, column)
+        return np.int64(found)
+    for level in range(levels):
+        for w in range(code.WORDS):
+            found += popcount(slices[level, w] & own[w]) << uint64(level)
+    return np.int64(found)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _after(words: Any, passed: Any, found: Any) -> None:
+    """A panel's row without so many columns at its beginning."""
+    for w in range(code.WORDS):
+        less = min(max(passed - w * 64, 0), 64)
+        found[w] = words[w] & (~uint64(0) << uint64(less)) if less < 64 else uint64(0)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _single_pulls(panels: Any, complete: Any, weights: Any, masks: Any, start: Any, offsets: Any, members: Any) -> Any:
+    """Where a single plane is counted: its slices alone tell the largest and the smallest count."""
+    planes, number, rows, _ = panels.shape
+    lists = offsets.size - 1
+    inside, largest = np.zeros((lists, planes), np.int64), np.zeros((len(masks), lists))
+    ends, listed = _whole_groups(offsets, members, rows - 1)
+    slices, (own, wanted, part) = np.zeros((code.SLICES, code.WORDS), np.uint64), np.empty((3, code.WORDS), np.uint64)
+    columns = np.empty(members.size, np.int64)
+    counted = np.argmin(complete)
+    for panel in range((start + 1) // PANEL, number):
+        first = panel * PANEL
+        for i in range(min(lists, first + PANEL - 1 - start)):
+            mine = members[offsets[i] : offsets[i + 1]]
+            if not mine.size:
+                continue
+            most = code.levels_of(mine.size)
+            slices[:most] = uint64(0)
+            code.add_columns(panels[counted, panel], listed, ends[i], ends[i + 1], slices, most)
+            levels = 1  # no count has more bits than the length of the list
+            while mine.size >> levels:
+                levels += 1
+            size = _columns_here(mine, first, columns)
+            inside[i, counted] += _counts_inside(slices, levels, own, columns[:size])
+            for p in range(planes):
+                if complete[p]:
+                    inside[i, p] += size * (mine.size - 1)
+            for c in range(len(masks)):
+                _after(masks[c, panel, i if masks.shape[2] > 1 else 0], start + i + 1 - first, wanted)
+                here = _largest_by_counts(complete, weights, mine.size, own, wanted, slices, levels, part)
+                largest[c, i] = max(largest[c, i], here)
+    return inside, largest
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _list_pulls(
-    panels: Any, complete: Any, weights: Any, masks: Any, start: Any, offsets: Any, members: Any, counts: Any,
-    bits: Any, limits: Any,
-) -> Any:  # fmt: skip
+    panels: Any, complete: Any, weights: Any, masks: Any, start: Any, offsets: Any, members: Any, counts: Any, bits: Any
+) -> Any:
     planes, number, rows, _ = panels.shape
     lists = offsets.size - 1
     inside, largest = np.zeros((lists, planes), np.int64), np.zeros((len(masks), lists))
     ends, listed = _whole_groups(offsets, members, rows - 1)
     work, pulls = np.zeros((code.SLICES, code.WORDS), np.uint64), np.empty(PANEL)
     kept, columns = np.empty(members.size), np.empty(members.size, np.int64)
-    single = planes - np.sum(complete) == 1
     for panel in range((start + 1) // PANEL, number):
         first = panel * PANEL
         for c in range(len(masks)):
@@ -135,43 +222,72 @@ def _list_pulls(
             if not mine.size:
                 continue
             size = _columns_here(mine, first, columns)
-            if not single:
-                pulls[:] = 0.0
+            pulls[:] = 0.0
             for p in range(planes):
                 if complete[p]:
                     inside[i, p] += size * (mine.size - 1)
-                    if not single:
-                        _add_constant(weights[p], mine.size, columns[:size], kept, pulls)
+                    _add_constant(weights[p], mine.size, columns[:size], kept, pulls)
                 else:
                     count_columns(panels[p, panel], listed, ends[i], ends[i + 1], work, counts)
-                    if not single:
-                        weight = weights[p]
-                        for x in range(PANEL):
-                            pulls[x] += weight * counts[x]
+                    weight = weights[p]
+                    for x in range(PANEL):
+                        pulls[x] += weight * counts[x]
                     for x in columns[:size]:
                         inside[i, p] += counts[x]
             for c in range(len(masks)):
                 if masks.shape[2] > 1:
                     bits_of(masks[c, panel, i], bits[c])
                 bits[c, : max(start + i + 1 - first, 0)] = 0  # before this list's user, and so before those that follow
-                if single:
-                    here = _largest_by_counts(
-                        complete, weights, mine.size, columns[:size], counts, bits[c], kept, limits
-                    )
-                else:
-                    here = _largest(pulls, bits[c])
-                largest[c, i] = max(largest[c, i], here)
+                largest[c, i] = max(largest[c, i], _largest(pulls, bits[c]))
     return inside, largest
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def later(start: Any, offsets: Any, neighbours: Any) -> Any:
+    """As ``rows.later``."""
+    ends, members, size = np.zeros(offsets.size, np.int64), np.empty(neighbours.size, np.int32), 0
+    for i in range(offsets.size - 1):
+        for place in range(offsets[i], offsets[i + 1]):
+            members[size] = neighbours[place]
+            size += neighbours[place] > start + i
+        ends[i + 1] = size
+    return ends, members[:size].copy()
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _pack_lists(n: Any, start: Any, offsets: Any, members: Any, packed: Any) -> Any:
+    """Whether every member comes after its list's user, and exists."""
+    begin = start * (2 * n - start - 1) // 2
+    for i in range(offsets.size - 1):
+        u = start + i
+        before = u * (2 * n - u - 1) // 2 - begin - u - 1
+        for place in range(offsets[i], offsets[i + 1]):
+            v = members[place]
+            if not u < v < n:
+                return False
+            packed[(before + v) >> 3] |= np.uint8(1 << ((before + v) & 7))
+    return True
+
+
+def packed_lists(n: int, start: int, offsets: Any, members: Any) -> Any:
+    """As ``rows.packed_lists``."""
+    stop = start + offsets.size - 1
+    pairs = (stop * (2 * n - stop - 1) - start * (2 * n - start - 1)) // 2
+    packed = np.zeros((pairs + 7) // 8, np.uint8)
+    if not _pack_lists(n, start, offsets, members, packed):
+        raise IndexError("A list names users who do not exist, or who come before its own.")
+    return packed
 
 
 def list_pulls(panels: Any, complete: Any, weights: Any, masks: Any, start: int, offsets: Any, members: Any) -> Any:
     """As ``rows.list_pulls``: panel after panel, so that what is read stays near."""
     if members.size and not 0 <= members.min() <= members.max() < panels.shape[2] - 1:
         raise IndexError("A list names users who do not exist.")
-    longest = int(np.diff(offsets).max(initial=0))
-    width, bits = (np.uint16 if longest < 1 << 16 else np.uint32), np.empty((len(masks), PANEL), np.uint16)
-    counts, limits = np.empty(PANEL, width), np.array([np.iinfo(width).max, 0], width)
-    return _list_pulls(panels, complete, weights, masks, start, offsets, members, counts, bits, limits)
+    if len(complete) - np.count_nonzero(complete) == 1:
+        return _single_pulls(panels, complete, weights, masks, start, offsets, members)
+    longest, bits = int(np.diff(offsets).max(initial=0)), np.empty((len(masks), PANEL), np.uint16)
+    counts = np.empty(PANEL, np.uint16 if longest < 1 << 16 else np.uint32)
+    return _list_pulls(panels, complete, weights, masks, start, offsets, members, counts, bits)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

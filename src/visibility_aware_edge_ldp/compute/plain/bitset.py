@@ -21,8 +21,15 @@ Counts = npt.NDArray[np.int32]
 
 def zeros_in_line(*shape: int) -> Words:
     """Words of zeros that begin where a line of the cache does, so that no row of eight words lies in two lines."""
+    found = room_in_line(*shape)
+    found[...] = 0
+    return found
+
+
+def room_in_line(*shape: int) -> Words:
+    """As :func:`zeros_in_line`, of words that are still to be written."""
     octets = 8 * math.prod(shape)
-    room = np.zeros(octets + LINE, np.uint8)
+    room = np.empty(octets + LINE, np.uint8)
     start = -room.ctypes.data % LINE
     found: Words = room[start : start + octets].view(np.uint64).reshape(shape)
     return found

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.compute.plain.bitset import Words, pack_rows, shared_counts, unpack_rows, zeros_in_line
+from visibility_aware_edge_ldp.compute.plain.bitset import Words, pack_rows, room_in_line, shared_counts, unpack_rows
 
 PANEL = 512
 WORDS = PANEL // 64
@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 def panels_of(plane: Words) -> Words:
     """The (panels, rows + 1, 8) panels of packed rows, filled up with zeros."""
-    panels = zeros_in_line(*panels_shape(*plane.shape))
+    panels = room_in_line(*panels_shape(*plane.shape))
     cut_into(plane, panels)
     return panels
 
@@ -33,16 +33,42 @@ def panels_shape(rows: int, words: int) -> tuple[int, int, int]:
 
 
 def cut_into(plane: Words, panels: Words) -> None:
-    """Fill panels of zeros with a plane's rows."""
+    """Fill panels with a plane's rows, and with zeros where it has none."""
     for panel, first in zip(panels, range(0, plane.shape[1], WORDS), strict=True):
         part = plane[:, first : first + WORDS]
         panel[:-1, : part.shape[1]] = part
+        panel[:-1, part.shape[1] :] = panel[-1] = 0
 
 
 def rows_of(panels: Words) -> Words:
     """The rows that were cut into panels, without the empty one."""
     whole: Words = panels[:, :-1].transpose(1, 0, 2).reshape(panels.shape[1] - 1, -1)
     return whole
+
+
+def later(start: int, offsets: Ints, neighbours: npt.NDArray[np.int32]) -> tuple[Ints, npt.NDArray[np.int32]]:
+    """The lists of the users numbered ``start`` and on, each without the users before it."""
+    owner = np.repeat(np.arange(start, start + offsets.size - 1), np.diff(offsets))
+    kept = neighbours > owner
+    counts = np.bincount(owner[kept] - start, minlength=offsets.size - 1)
+    return np.concatenate([[0], np.cumsum(counts)]), neighbours[kept]
+
+
+def packed_lists(n: int, start: int, offsets: Ints, members: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
+    """One bit for each pair of users of whom the first is one of those numbered ``start`` and on: is it in a list?
+
+    A list's members come after its user. Eight bits an octet, row after row, as pairs are numbered; the first one's row
+    begins with an octet.
+    """
+    users = start + np.arange(offsets.size)
+    before = users * (2 * n - users - 1) // 2 - start * (2 * n - start - 1) // 2
+    packed = np.zeros((int(before[-1]) + 7) // 8, np.uint8)
+    owner = np.repeat(users[:-1], np.diff(offsets))
+    if ((members <= owner) | (members >= n)).any():
+        raise IndexError("A list names users who do not exist, or who come before its own.")
+    places = np.repeat(before[:-1], np.diff(offsets)) + members - owner - 1
+    np.bitwise_or.at(packed, places >> 3, np.uint8(1) << (places & 7).astype(np.uint8))
+    return packed
 
 
 def list_pulls(

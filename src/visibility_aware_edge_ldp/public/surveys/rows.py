@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
@@ -115,7 +115,15 @@ class RowSurvey(Survey):
 
     def price(self, kind: Visibility, round_number: int = 1) -> Guarantee[OneEdge]:
         """What an edge of this class loses in one of the two rounds."""
-        return self.first.price(kind) if round_number == 1 else Guarantee(OneEdge, self.second_price(kind))
+        if (kind, round_number) not in self._prices:
+            price = self.first.price(kind) if round_number == 1 else Guarantee(OneEdge, self.second_price(kind))
+            self._prices[kind, round_number] = price
+        return self._prices[kind, round_number]
+
+    @cached_property
+    def _prices(self) -> dict[tuple[Visibility, int], Guarantee[OneEdge]]:
+        """Every client asks for some, and products of fractions are slow."""
+        return {}
 
     @property
     def epsilon(self) -> Fraction:
@@ -143,11 +151,20 @@ def row_surveys(view: PublicView, epsilon: Number, statistics: Sequence[str]) ->
 
     [TRIANGLE.5]
     """
-    whole, asked = parse_epsilon(epsilon), [name for name in STATISTICS if name in statistics]
+    asked = tuple(name for name in STATISTICS if name in statistics)
+    policy = view.policy
+    return dict(_surveys(view.roster_digest, view.n, policy.digest, policy.multipliers, parse_epsilon(epsilon), asked))
+
+
+@lru_cache(maxsize=16)
+def _surveys(
+    roster: str, nodes: int, policy: str, multipliers: Multipliers, whole: Fraction, asked: tuple[str, ...]
+) -> dict[str, RowSurvey]:
+    """The surveys of one question, which is asked again and again where trials are repeated."""
     reach = whole * REACH_SHARE
     first = best_first_share(asked, whole) * whole
     rest = (whole - first) / len(asked) - reach
-    answers = PositionSurvey(view.roster_digest, view.n, view.policy.digest, first, multipliers=view.policy.multipliers)
+    answers = PositionSurvey(roster, nodes, policy, first, multipliers=multipliers)
     return {
         name: RowSurvey(answers, reach, rest, best_smoothing_share(name, rest), _fineness(name, whole), name)
         for name in asked
