@@ -152,10 +152,3 @@ def test_intervals_by_group_hold_as_often_as_they_say(policy: str, away: float) 
         assert name == "coleman" or told == pytest.approx(deviation, rel=0.2), name
         if runs[0][name].unbiased:
             assert np.max(np.abs(values.mean(axis=0) - true) / (deviation / np.sqrt(len(runs)))) < Z_LIMIT, name
-
-
-@pytest.mark.parametrize(("away", "says"), [(0.0, False), (0.3, False), (0.6, True)])
-def test_triangles_by_groups_say_when_few_positions_answered(away: float, says: bool) -> None:
-    world = VisibilityAwareGraph(powerlaw(60, 300, seed=1)).grouped(Groups("number", ("a", "b"), np.arange(60) % 2))
-    found = estimate(world, "position", 8, ["triangles_by_group"], seed=1, dropout=away)["triangles_by_group"]
-    assert bool(found.holds_if) == says
