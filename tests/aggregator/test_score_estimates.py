@@ -152,3 +152,12 @@ def test_intervals_by_group_hold_as_often_as_they_say(policy: str, away: float) 
         assert name == "coleman" or told == pytest.approx(deviation, rel=0.2), name
         if runs[0][name].unbiased:
             assert np.max(np.abs(values.mean(axis=0) - true) / (deviation / np.sqrt(len(runs)))) < Z_LIMIT, name
+
+
+@pytest.mark.parametrize(("away", "says"), [(0.0, False), (0.3, False), (0.6, True)])
+def test_few_triangles_and_4_cycles_say_what_their_intervals_hold_where_most_positions_are_away(
+    away: float, says: bool
+) -> None:
+    names = ["triangles", "four_cycles", "transitivity", "edges", "stars:3"]
+    found = estimate(powerlaw(60, 300, seed=1), "position", 8, names, seed=1, dropout=away)
+    assert [bool(found[name].holds_if) for name in names] == [says] * 3 + [False] * 2
