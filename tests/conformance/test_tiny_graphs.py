@@ -132,6 +132,18 @@ def test_one_person_alone_has_no_triangle() -> None:
         assert low <= 0 <= high
 
 
+def test_nobody_heard_is_a_refusal_of_parts_too() -> None:
+    """Some users hide nothing and close triangles, and of the others nobody has answered."""
+    pairs = np.array(list(combinations(range(6), 2)), np.int32)
+    world = VisibilityAwareGraph(Graph(tuple(range(6)), pairs), "profiles:0.5")
+    assert 0 < len(world.public.edges) < len(pairs)
+    told = [
+        estimates_or_reasons(WAYS["rows, parts"], world, Setting("", "", 60.0, 0.95), ["triangles"], f"{seed}")
+        for seed in range(12)
+    ]
+    assert any("have answered in both rounds" in str(each["triangles"]) for each in told)
+
+
 # ── what the checks themselves see
 
 
