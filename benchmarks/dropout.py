@@ -1,9 +1,12 @@
 """Every estimator on unlike graphs, with users (or positions) away: bias, coverage and calibration, as a table.
 
 VA_EDGE_LDP_DATA=folder python -m benchmarks.dropout [--graphs "dense core" fb100-caltech] [--policies nothing hubs]
-    [--away 0 0.3] [--ways degrees rows] [--epsilon 4] [--runs 300] [--again 300] [--workers 1] [--file runs.jsonl]
+    [--away 0 0.3] [--ways degrees rows] [--epsilon 4] [--runs 300] [--first 0] [--again 300] [--workers 1]
+    [--file runs.jsonl]
 
 With a file, runs that are in it are not made again, so that a table can be continued, or printed with ``--runs 0``.
+All cells grow together, so that a run that is stopped has about as many in each. ``--first`` is the number of the first
+run: other numbers are other seeds.
 ``--again`` adds so many runs to every cell whose coverage is outside 93–97 % after the first.
 """
 
@@ -78,14 +81,14 @@ class Runs:
             with self.file.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(known) + "\n")
 
-    def missing(self, settings: Iterable[Setting], asked: Sequence[str], runs: int) -> list[Piece]:
-        """What has to be done until there are so many runs."""
+    def missing(self, settings: Iterable[Setting], asked: Sequence[str], runs: int, first: int = 0) -> list[Piece]:
+        """What has to be done until there are so many runs from the first one on, all cells together."""
         found = []
         for setting, way in product(settings, asked):
             wanted = min(runs, 1) if setting.away and ways()[way].nobody_away else runs
-            numbers = [each for each in range(wanted) if each not in self.done[setting, way]]
+            numbers = [each for each in range(first, first + wanted) if each not in self.done[setting, way]]
             found += [Piece(setting, way, tuple(each)) for each in batched(numbers)]
-        return found
+        return sorted(found, key=lambda piece: piece.numbers[0])
 
 
 def _whole_lines(file: Path) -> list[str]:
@@ -193,6 +196,7 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     told.add_argument("--ways", nargs="+", default=list(ways()), choices=list(ways()))
     told.add_argument("--epsilon", type=float, default=EPSILON)
     told.add_argument("--runs", type=int, default=RUNS)
+    told.add_argument("--first", type=int, default=0)
     told.add_argument("--again", type=int, default=0)
     told.add_argument("--workers", type=int, default=1)
     told.add_argument("--file", type=Path)
@@ -220,9 +224,9 @@ def main(words: Sequence[str]) -> int:
     def cells() -> list[Cell]:
         return [each for each in runs.cells.values() if each.setting in settings and each.way in asked.ways]
 
-    make(runs, runs.missing(settings, asked.ways, asked.runs), asked.workers)
+    make(runs, runs.missing(settings, asked.ways, asked.runs, asked.first), asked.workers)
     unclear = dict.fromkeys((cell.setting, cell.way) for cell in cells() if asked.again and outside(cell))
-    again = (runs.missing([at], [way], asked.runs + asked.again) for at, way in unclear)
+    again = (runs.missing([at], [way], asked.runs + asked.again, asked.first) for at, way in unclear)
     make(runs, list(chain.from_iterable(again)), asked.workers)
     parts = (
         summary(cells()),

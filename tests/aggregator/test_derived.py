@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from math import prod
 from typing import Any
 
@@ -13,17 +13,26 @@ import numpy as np
 import pytest
 
 import visibility_aware_edge_ldp as va
+from support.unlike_graphs import hundred_nodes
 from visibility_aware_edge_ldp.aggregator.collection import estimate
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
-from visibility_aware_edge_ldp.aggregator.derived import derived_estimate, independent, with_derived
+from visibility_aware_edge_ldp.aggregator.derived import (
+    _reach,
+    _rise_by_a_triangle,
+    derived_estimate,
+    independent,
+    with_derived,
+)
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.aggregator.score_estimates import ScoreEstimates
 from visibility_aware_edge_ldp.counts import stars
 from visibility_aware_edge_ldp.counts.degrees.degree_histogram import degree_quantile
 from visibility_aware_edge_ldp.public.derived import FORMULAS, Derived
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.layout import pack
-from visibility_aware_edge_ldp.public.statistic import exact
+from visibility_aware_edge_ldp.public.positions import endpoints
+from visibility_aware_edge_ldp.public.statistic import TRIANGLES_BY_GROUP, exact
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, position_survey
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -167,3 +176,97 @@ def test_intervals_hold_the_centralization(trust: str) -> None:
     sources = [Estimate("max_degree", 20.0, 0.0), Estimate("edges", 240.0, 0.0)]
     sure = derived_estimate(name, FORMULAS[name][2], 60, sources)
     assert sure.interval() == (sure.value, sure.value)
+
+
+# ── triangles by groups, where few are seen  [COUNTS.9]
+
+
+def exact_variance(edges: np.ndarray, empty: np.ndarray, full: np.ndarray) -> float:
+    """Of the number of triangles, term by term: variances ``empty`` without an edge, ``full`` with one.  [COUNTS.0]"""
+    x = edges.astype(float)
+    noise = np.where(edges, full, empty)
+    total = (noise * (x @ x) ** 2).sum() / 2
+    for a, b, c in combinations(range(len(x)), 3):
+        sides = [(a, b), (b, c), (a, c)]
+        total += prod(noise[each] for each in sides)
+        total += sum(x[each] * prod(noise[other] for other in sides if other != each) for each in sides)
+    return float(total)
+
+
+@pytest.mark.parametrize("away", [0.0, 0.6])
+@pytest.mark.parametrize("policy", ["nothing", "fractions:0.3,0.3,0.4"])
+def test_a_triangle_more_makes_the_variance_rise(policy: str, away: float) -> None:
+    world = va.VisibilityAwareGraph(powerlaw(60, 400, seed=1), policy)
+    collection = collect(world, position_survey(world.public, 1), "1", away)
+    least, most = _rise_by_a_triangle(collection, TRIANGLES_BY_GROUP)
+    assert (least < most) == bool(len(world.public.edges))
+    assert least > 0 or not away
+    empty, full = np.zeros((2, 60, 60))
+    u, v = endpoints(60, 0, world.public.positions)
+    for kind, rate in collection.response_rates().items():
+        here = np.unpackbits(world.public.class_bits[kind], count=u.size, bitorder="little").astype(bool)
+        channel = collection.survey.channel(kind)
+        for table, bit in ((empty, 0), (full, 1)):
+            table[u[here], v[here]] = table[v[here], u[here]] = (float(channel.variance(bit)) + bit) / rate - bit
+    assert (full >= empty - 1e-12).all()
+    nodes = np.argsort(-world.graph.degrees)[:9]
+    empty, full = (each[np.ix_(nodes, nodes)] for each in (empty, full))
+    edges = np.zeros((60, 60), np.bool_)
+    edges[tuple(world.graph.edges.T)] = True
+    edges = (edges | edges.T)[np.ix_(nodes, nodes)]
+    seen = 0
+    for a, b in combinations(range(9), 2):
+        if full[a, b] and (closed := int((edges[a] & edges[b]).sum())):
+            with_it, without = edges.copy(), edges.copy()
+            with_it[[a, b], [b, a]], without[[a, b], [b, a]] = True, False
+            rise = exact_variance(with_it, empty, full) - exact_variance(without, empty, full)
+            assert rise >= closed * least - 1e-9
+            seen += 1
+    assert seen > 9
+
+
+def test_the_reach_is_that_of_the_variance_at_its_end() -> None:
+    variance, rise = np.array([0.0, 2.0, 50.0]), np.array([3.0, 3.0, 0.0])
+    for sign in (1, -1):
+        reach = _reach(variance, sign * rise, 1.96)
+        assert reach**2 == pytest.approx(1.96**2 * (variance + sign * rise * reach))
+    assert _reach(variance, rise, 1.96)[0] == pytest.approx(1.96**2 * 3)
+
+
+def held_by(runs: int) -> tuple[float, float, float]:
+    """Of 105 people's triangles by three groups, 60 % of the positions away: shares held, and by normal intervals."""
+    graph = replace(hundred_nodes(), groups=Groups("number", ("a", "b", "c"), np.arange(105) % 7 // 3))
+    world, name = va.VisibilityAwareGraph(graph), "triangles_by_group"
+    survey, truth = position_survey(world.public, 4), exact(graph, name)
+    held, normal, beyond = [], [], []
+    for run in range(runs):
+        found = estimate(collect(world, survey, f"run {run}", 0.6), [name])[name]
+        low, high = found.interval()
+        held.append((low <= truth) & (truth <= high))
+        beyond.append(high < truth)
+        normal.append(np.abs(found.value - truth) <= 1.96 * found.standard_error)
+    return tuple(float(np.mean(each)) for each in (held, normal, beyond))
+
+
+@pytest.mark.parametrize(("runs", "least"), [(40, 0.90), pytest.param(600, 0.93, marks=pytest.mark.long)])
+def test_few_triangles_by_groups_are_held_and_normal_intervals_are_seen_to_miss_them(runs: int, least: float) -> None:
+    held, normal, beyond = held_by(runs)
+    assert held > least
+    assert beyond < 0.05
+    assert normal < 0.85  # the twin
+
+
+def test_entries_that_nobody_can_be_in_are_certain() -> None:
+    """A group of nobody, one of two, and one whose members are all public: nothing is unknown of their triangles."""
+    drawn = powerlaw(30, 120, seed=3)
+    members = np.array([0] * 30)
+    members[np.argsort(-drawn.degrees, kind="stable")[:3]] = 3
+    members[np.flatnonzero(members == 0)[:2]] = 1
+    groups = Groups("number", ("many", "two", "nobody", "public"), members)
+    world = va.VisibilityAwareGraph(replace(drawn, groups=groups), "hubs:0.1")
+    found = estimate(collect(world, position_survey(world.public, 1), "1", 0.5), ["triangles_by_group"])
+    told = found["triangles_by_group"]
+    low, high = told.interval()
+    for label, one, other in zip(told.labels, low, high, strict=True):
+        is_certain = "nobody" in label or label.count("public") > 1 or label == ("two",) * 3
+        assert (other == one) == is_certain, label

@@ -155,7 +155,9 @@ def test_intervals_by_group_hold_as_often_as_they_say(policy: str, away: float) 
 
 
 @pytest.mark.parametrize(("away", "says"), [(0.0, False), (0.3, False), (0.6, True)])
-def test_triangles_by_groups_say_when_few_positions_answered(away: float, says: bool) -> None:
-    world = VisibilityAwareGraph(powerlaw(60, 300, seed=1)).grouped(Groups("number", ("a", "b"), np.arange(60) % 2))
-    found = estimate(world, "position", 8, ["triangles_by_group"], seed=1, dropout=away)["triangles_by_group"]
-    assert bool(found.holds_if) == says
+def test_few_triangles_and_4_cycles_say_what_their_intervals_hold_where_most_positions_are_away(
+    away: float, says: bool
+) -> None:
+    names = ["triangles", "four_cycles", "transitivity", "edges", "stars:3"]
+    found = estimate(powerlaw(60, 300, seed=1), "position", 8, names, seed=1, dropout=away)
+    assert [bool(found[name].holds_if) for name in names] == [says] * 3 + [False] * 2

@@ -1,4 +1,4 @@
-"""Every way to ask, on graphs of two to four nodes, empty and complete: what is told has the shape of an estimate.
+"""Every way to ask, on graphs of one to six nodes, empty, complete, stars: what is told has the shape of an estimate.
 
 Either a number inside its own interval, with a standard error that is finite or left out, or a refusal that says why.
 Where one user alone has answered, both are infinite.
@@ -7,16 +7,25 @@ Where one user alone has answered, both are infinite.
 from __future__ import annotations
 
 import math
+import os
+import random
 import re
+import secrets
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 
+import numpy as np
 import pytest
 
-from support.estimator_runs import Cell, Run, Setting, cells_of
+from support.estimator_runs import Cell, Run, Setting, cells_of, estimates_or_reasons, run_of
 from support.estimator_ways import WAYS
 from support.interval_checks import odd_shapes
 from visibility_aware_edge_ldp.aggregator.estimate import student
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.public.groups import Groups
+from visibility_aware_edge_ldp.public.statistic import exact
+from visibility_aware_edge_ldp.simulation.estimate import in_shape
+from visibility_aware_edge_ldp.truth.graph import Graph
 
 SIZES = (2, 3, 4)
 AWAY = (0.0, 0.5)
@@ -64,6 +73,78 @@ def odd(cells: list[Cell]) -> list[str]:
 def test_shapes_on_tiny_graphs(way: str) -> None:
     cells = [cell for at in settings() for cell in cells_of(at, way, range(1))]
     assert not (lines := odd(cells)), "\n".join(lines)
+
+
+# ── drawn at random
+
+
+DRAWN_POLICIES = ("nothing", "profiles:0.5", "document-001", "hubs:0.02", "0.3,0.3,0.4", "0,1,0", "1,0,0")
+
+
+def drawn(draw: random.Random) -> tuple[VisibilityAwareGraph, Setting]:
+    """A graph of one to six nodes in some shape with any policy, and what it is asked with."""
+    n = draw.randint(1, 6)
+    pairs = list(combinations(range(n), 2))
+    shapes = {
+        "empty": [],
+        "complete": pairs,
+        "star": [each for each in pairs if each[0] == 0],
+        "path": [each for each in pairs if each[1] - each[0] == 1],
+        "some": [each for each in pairs if draw.random() < 0.5],
+    }
+    shape, policy = draw.choice(list(shapes)), draw.choice(DRAWN_POLICIES)
+    graph = Graph(tuple(range(n)), np.array(shapes[shape], np.int32).reshape(-1, 2))
+    shares = f"fractions:{policy}" if policy[0].isdigit() else policy
+    groups = Groups("number", ("a", "b", "c"), np.array([draw.randrange(3) for _ in range(n)]))
+    epsilon, away = draw.choice((0.05, 0.5, 1.0, 4.0, 20.0)), draw.choice((0.0, 0.0, 0.1, 0.5, 0.9))
+    words = f"{shape} of {n}: {shapes[shape]}, groups {groups.members.tolist()}"
+    return VisibilityAwareGraph(graph, shares).grouped(groups), Setting(words, policy, epsilon, away)
+
+
+def odd_draws(way: str, seed: str, count: int) -> list[str]:
+    """What is odd about so many draws, a line each."""
+    how, lines = WAYS[way], []
+    for number in range(count):
+        world, at = drawn(random.Random(f"{seed}, {way}, {number}"))
+        at = replace(at, away=0.0) if how.nobody_away else at
+        found = estimates_or_reasons(how, world, at, how.names(world.graph.n), f"{seed}, {number}")
+        for name, told in found.items():
+            if isinstance(told, str):
+                lines += odd([Cell(at, way, name, (), (told,))])
+                continue
+            truth = in_shape({name: exact(world.graph, name)}, {name: told})[name]
+            lines += odd([Cell(at, way, name, (run_of(told, truth),))])
+    return lines
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("count", [4, pytest.param(150, marks=pytest.mark.long)])
+def test_shapes_on_tiny_graphs_drawn_at_random(way: str, count: int) -> None:
+    seed = os.environ.get("VA_EDGE_LDP_SUITE_SEED") or str(secrets.randbits(32))
+    assert not (lines := odd_draws(way, seed, count)), "\n".join([f"drawn with VA_EDGE_LDP_SUITE_SEED={seed}", *lines])
+
+
+def test_one_person_alone_has_no_triangle() -> None:
+    world = VisibilityAwareGraph(Graph((0,), np.empty((0, 2), np.int32)))
+    for way in ("rows, clipped", "rows", "position", "curator"):
+        found = WAYS[way].ask(world, 1.0, ["triangles"], "1", 0.0)["triangles"]
+        low, high = found.interval()
+        assert low <= 0 <= high
+
+
+def test_nobody_heard_is_a_refusal_of_parts_too() -> None:
+    """Some users hide nothing and close triangles, and of the others nobody has answered."""
+    pairs = np.array(list(combinations(range(6), 2)), np.int32)
+    world = VisibilityAwareGraph(Graph(tuple(range(6)), pairs), "profiles:0.5")
+    assert 0 < len(world.public.edges) < len(pairs)
+    told = [
+        estimates_or_reasons(WAYS["rows, parts"], world, Setting("", "", 60.0, 0.95), ["triangles"], f"{seed}")
+        for seed in range(12)
+    ]
+    assert any("have answered in both rounds" in str(each["triangles"]) for each in told)
+
+
+# ── what the checks themselves see
 
 
 @pytest.mark.parametrize(

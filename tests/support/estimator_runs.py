@@ -128,7 +128,7 @@ def cells_of(
         seed = f"{salt}{setting}, {way}, run {number}"
         over = {name: told[-1] for name, told in refusals.items() if len(told) >= ENOUGH and not runs[name]}
         for name, found in (
-            _asked(how, world, setting, [name for name in asked if name not in over], seed) | over
+            estimates_or_reasons(how, world, setting, [name for name in asked if name not in over], seed) | over
         ).items():
             if isinstance(found, str):
                 refusals[name].append(found)
@@ -138,7 +138,9 @@ def cells_of(
     return [Cell(setting, way, name, runs[name], refusals[name]) for name in asked]
 
 
-def _asked(how: Way, world: World, setting: Setting, asked: Sequence[str], seed: str) -> dict[str, Estimate | str]:
+def estimates_or_reasons(
+    how: Way, world: World, setting: Setting, asked: Sequence[str], seed: str
+) -> dict[str, Estimate | str]:
     """Estimates from one collection; where that is refused, each by itself, or the reason why there is none."""
     if not asked:
         return {}
@@ -147,4 +149,6 @@ def _asked(how: Way, world: World, setting: Setting, asked: Sequence[str], seed:
     except VaEdgeLdpError as reason:
         if len(asked) == 1:
             return {asked[0]: str(reason)}
-    return {name: found for each in asked for name, found in _asked(how, world, setting, [each], seed).items()}
+    return {
+        name: found for each in asked for name, found in estimates_or_reasons(how, world, setting, [each], seed).items()
+    }

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, Value, estimate_of, inverted
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, Value, estimate_of, inverted, student
 from visibility_aware_edge_ldp.counts.group_triples import refuse_many, triangles_by_group
 from visibility_aware_edge_ldp.counts.mixing import (
     LINEAR,
@@ -20,15 +20,15 @@ from visibility_aware_edge_ldp.counts.mixing import (
     linear_values,
 )
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
+from visibility_aware_edge_ldp.counts.scores import scores_of
 from visibility_aware_edge_ldp.public.derived import Derived
 from visibility_aware_edge_ldp.public.groups import Groups, groups_of
 from visibility_aware_edge_ldp.public.statistic import Statistic, statistic
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import Visibility
 
 # A denominator below so many standard errors might be 0, and its ratio anything.
 _SURE = 3.0
-# With fewer of the positions, intervals of triangles by groups hold less often than they say, and say so.
-_FEW_ANSWERED = 0.6
-_IF_MANY_TRIANGLES = "every entry counts many triangles; of few, 95 % intervals held the truth 78 to 95 % of the time"
 _IF_NOBODY_IS_LARGER = "nobody who did not report adds more to an entry than a ninth of it or the largest of the others"
 Combined = Callable[[str, Mapping[str, float]], Estimate]
 """From a name and the weight of each source to the estimate of the weighted sum, with what the sources share."""
@@ -259,14 +259,56 @@ def _joined(statistic: str, each: Sequence[Estimate], labels: Sequence[Hashable]
 
 
 def scored_triangles_by_group(given: Any, asked: Statistic) -> Estimate:
-    """Triangles by the groups of their three nodes, from POSITION's scores.  [COUNTS.8]"""
+    """Triangles by the groups of their three nodes, from POSITION's scores.  [COUNTS.8-9]"""
     groups = groups_of(given.collection.view)
     refuse_many(given.scores.n, groups.count)
     value, variance = triangles_by_group(given.collection.scores(), groups.members, groups.count)
     saved = (asked.sides * value) ** 2 * given.rate_variance
+    variance = np.maximum(variance - saved, variance / 2)
+    unsure = _may_be_more(given.collection.view, groups)
+    least, most = (unsure * each for each in _rise_by_a_triangle(given.collection, asked))
+
+    def limits(level: float) -> tuple[Floats, Floats]:
+        point = student(0.5 + level / 2, math.inf)
+        return value - _reach(variance, -least, point), value + _reach(variance, most, point)
+
     labels = list(combinations_with_replacement(groups.labels, 3))
-    # Where most positions are away, a value that is too low has a variance that is too low, and so an upper end.
-    few = min(given.collection.response_rates().values(), default=1.0) < _FEW_ANSWERED
-    granted = _IF_MANY_TRIANGLES if few else ""
-    found = Estimate(asked.name, value, np.maximum(variance - saved, variance / 2), labels=labels)
-    return replace(found, holds_if=granted)
+    return Estimate(asked.name, value, variance, labels=labels, limits=limits, conservative=bool(np.any(least < most)))
+
+
+def _reach(variance: Floats, rise: Floats, point: float) -> Floats:
+    """How far from the value a truth may be, where each triangle between both makes the variance rise.  [COUNTS.9]"""
+    square = point * point
+    half = square * rise / 2
+    return np.asarray(half + np.sqrt(half * half + square * variance))
+
+
+def _may_be_more(view: PublicView, groups: Groups) -> Floats:
+    """1 for entries of which not all triangles are public, and 0 for the others.  [COUNTS.9]
+
+    Two of the groups have a position between them that is not public, and no two have nothing but public positions
+    without an edge. That lets in entries where no three nodes fit: their intervals are longer than they need be.
+    """
+    sizes = np.bincount(groups.members, minlength=groups.count)
+    bits = [([view.class_bits[Visibility.PUBLIC]], [1.0]), ([view.edge_bits], [1.0])]
+    public, edges = scores_of(bits, view.n).counts_between(groups.members, groups.count)
+    asked = np.outer(sizes, sizes) - np.diag(sizes) > public
+    possible = asked | (edges > 0)
+
+    def is_unsure(a: int, b: int, c: int) -> bool:
+        sides = ((a, b), (b, c), (a, c))
+        return (a < c or sizes[a] > 2) and any(asked[at] for at in sides) and all(possible[at] for at in sides)
+
+    return np.array([is_unsure(*each) for each in combinations_with_replacement(range(groups.count), 3)], np.float64)
+
+
+def _rise_by_a_triangle(collection: Any, asked: Statistic) -> tuple[float, float]:
+    """By how much one triangle more makes the variance rise, at least and at most.  [COUNTS.9]"""
+    survey, rises = collection.survey, []
+    fewest = asked.sides if not len(collection.view.edges) else 1
+    for kind, rate in collection.response_rates().items():
+        if collection.asked_sizes[kind]:
+            share, channel = rate * float(survey.rate), survey.channel(kind)
+            side, empty = (float(channel.variance(1)) + 1) / share, float(channel.variance(0)) / share
+            rises += [math.prod([side] * (sides - 1)) * (side - empty) - 1 for sides in (fewest, asked.sides)]
+    return max(min(rises, default=0.0), 0.0), max([0.0, *rises])

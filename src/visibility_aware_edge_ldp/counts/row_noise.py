@@ -165,7 +165,7 @@ def size_and_spread(scores: Scores) -> tuple[float, float]:
     """About how many edges were reported, and the variance of one score."""
     n = scores.n
     edges = max(float(scores.node_sums(score).sum()) / 2, 1.0)
-    return edges, float(scores.node_sums(spread).sum()) / (n * (n - 1))
+    return edges, float(scores.node_sums(spread).sum()) / max(n * (n - 1), 1)
 
 
 @dataclass(frozen=True)

@@ -217,12 +217,11 @@ def part_triangles(collection: RowCollection, step: Step | None = None) -> Estim
     """The triangle count, without bias, and its standard error.  [PARTS.4-6]"""
     parts = cast(PartCollection, collection)
     asked, first, second = parts.counts
-    value = _public_sum(parts, first / asked if asked else 1.0)
     if not asked:
-        return Estimate(TRIANGLES.name, value, 0.0, parts.releases)
+        return Estimate(TRIANGLES.name, _public_sum(parts, 1.0), 0.0, parts.releases)
     if not second or first < min(2, asked):
         raise BadStatistic(f"Only {second} of {asked} users have answered in both rounds; more are needed.")
-    expansion = asked / second
+    value, expansion = _public_sum(parts, first / asked), asked / second
     value += expansion * float(parts.sums.sum())
     law, sizes = parts.law, _sizes(parts, expansion, value)
     noise, answers = _variances(parts, law, sizes)
