@@ -102,9 +102,7 @@ def part_paths(scores: Scores, middles: Integers, factor: float, rates: Rates = 
     return paths
 
 
-def through_users(
-    scores: Scores, users: Integers, factors: Floats, lists: Bits, rates: Rates = EVERYBODY
-) -> Floats:
+def through_users(scores: Scores, users: Integers, factors: Floats, lists: Bits, rates: Rates = EVERYBODY) -> Floats:
     """What the paths over each of these users themselves are of ``part_paths``, to each x from all of their friends."""
     through = _through(scores.rows(users).astype(np.float64), lists)
     if rates.one < 1:
