@@ -9,7 +9,7 @@ those whose opposite vertex is in the part's group: the part holds all answers a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -138,6 +138,8 @@ class CycleParts:
     survey: CyclePartSurvey
     scores: Scores
     rates: Rates
+    # M of each part that was read: a public number.
+    most: dict[int, float] = field(default_factory=dict)
 
     @property
     def largest(self) -> float:
@@ -151,7 +153,8 @@ class CycleParts:
         """The paths over the users of the part's group, G times each, and M."""
         factor = float(self.survey.groups)
         found = part_paths(self.scores, self.survey.members(part), factor, self.rates)
-        return found, largest_path(found, self.scores, factor) or 1.0
+        self.most[part] = largest_path(found, self.scores, factor) or 1.0
+        return found, self.most[part]
 
     def pulls(self, masks: Words, start: int, offsets: Ints, members: Members) -> tuple[Floats, Floats, Floats]:
         """Of consecutive users: the largest pulls by class, the sums, and M of each one's part.  [PARTS.9]"""

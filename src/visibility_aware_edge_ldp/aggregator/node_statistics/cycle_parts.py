@@ -1,6 +1,8 @@
 """USER 4-cycles where each user read one part of the first answers: what the coin adds.  [PARTS.10-12]"""
 
+from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -26,8 +28,12 @@ FOURTH = 1.5**0.5
 
 
 class CyclePartCollection(RowCollection):
-    """Both rounds of a survey of 4-cycles by parts."""
+    """Both rounds of a survey of 4-cycles by parts.
 
+    ``most`` is M by part where somebody worked these public numbers out already.
+    """
+
+    most: Mapping[int, float] = MappingProxyType({})
     estimators: ClassVar[Estimators] = {FOUR_CYCLES.name: lambda given, asked: cycles(given)}
     survey: CyclePartSurvey
 
@@ -36,6 +42,9 @@ class CyclePartCollection(RowCollection):
         mine, factor = self.survey.part_of(np.flatnonzero(self.answered)), float(self.survey.groups)
         each = np.zeros(self.survey.parts)
         for part in np.unique(mine).tolist():
+            if part in self.most:
+                each[part] = self.most[part]
+                continue
             paths = part_paths(scores, self.survey.members(part), factor, rates)
             each[part] = largest_path(paths, scores, factor) or 1.0
         found: Floats = each[mine]
