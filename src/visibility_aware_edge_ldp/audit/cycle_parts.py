@@ -90,7 +90,7 @@ def long_rows() -> list[LongRow]:
     coins = (False, True, False, True, True, False, True), (True, False, True, False, True, True, False)
     kinds = (FOUR["all private"][0],) * len(at)
     return [
-        LongRow(PartStage(kinds, 7, LONG_CYCLES, inside=inside), said)  # type: ignore[arg-type]
+        LongRow(PartStage(kinds, 7, LONG_CYCLES, inside=inside), said)
         for inside, said in ((coins[0], yes), (coins[1], yes), (coins[1], most))
     ]
 

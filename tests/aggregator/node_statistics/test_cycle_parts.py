@@ -63,6 +63,11 @@ def survey_of(given: tuple[int, ...], part: int, groups: int = GROUPS) -> GivenC
     )
 
 
+def coins_of(n: int) -> list[tuple[int, ...]]:
+    """All groups that users may be in."""
+    return list(product(range(GROUPS), repeat=n))
+
+
 def joined(edges: set[tuple[int, int]], n: int = N) -> np.ndarray:
     found = np.zeros((n, n), np.bool_)
     for u, v in edges:
@@ -77,9 +82,9 @@ def scores_of(ones: np.ndarray, values: np.ndarray) -> Scores:
     return Scores(n, planes, values, np.eye(2, dtype=np.bool_))
 
 
-def sums(survey: GivenCoin, ones: np.ndarray, values: np.ndarray) -> np.ndarray:
+def sums(survey: GivenCoin, ones: np.ndarray, values: np.ndarray, bits: np.ndarray | None = None) -> np.ndarray:
     """What each user sums, before noise."""
-    bits = joined(EDGES)
+    bits = joined(EDGES) if bits is None else bits
     offsets, members = later(
         0, np.concatenate([[0], np.cumsum(bits.sum(axis=1))]), np.nonzero(bits)[1].astype(np.int32)
     )
@@ -103,10 +108,9 @@ def all_answers() -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
         yield chance, ones, np.array([one, zero])
 
 
-@pytest.mark.parametrize("shared", [False, True], ids=["a part for each user", "the twin: one part for everybody"])
-def test_the_whole_protocol_has_the_mean_and_the_variance_of_the_theorem(shared: bool) -> None:
+def test_the_whole_protocol_has_the_mean_and_the_variance_of_the_theorem() -> None:
     """All first answers, all groups and all parts of four users.  [PARTS.10]"""
-    coins = list(product(range(GROUPS), repeat=N))
+    coins = coins_of(N)
     chances, full, squares, means, within = [], [], [], [], []
     for chance, ones, weights in all_answers():
         alone = np.array([sums(survey_of(tuple(int(u != x) for u in range(N)), 0), ones, weights) for x in range(N)])
@@ -117,13 +121,29 @@ def test_the_whole_protocol_has_the_mean_and_the_variance_of_the_theorem(shared:
             full.append(alone.sum())
             squares.append((alone**2).sum())
             means.append(told.mean(axis=0).sum())
-            within.append(told.sum(axis=1).var() if shared else told.var(axis=0).sum())
+            within.append(told.var(axis=0).sum())
     chance = np.array(chances)
     mean = float(chance @ np.array(means))
     assert mean == pytest.approx(TRUE)
     variance = float(chance @ (np.array(means) - mean) ** 2 + chance @ np.array(within))
     expected = float(chance @ (np.array(full) - TRUE) ** 2 + (GROUPS - 1) * chance @ np.array(squares))
-    assert (variance == pytest.approx(expected)) is not shared
+    assert variance == pytest.approx(expected)
+
+
+def test_users_of_different_parts_vary_by_themselves_and_with_one_part_for_everybody_they_do_not() -> None:
+    """Six users who are all friends: the coin's part exactly, and a twin that gives everybody one part.  [PARTS.10]"""
+    bits, weights = ~np.eye(6, dtype=np.bool_), np.array([1.0, 0.0])
+
+    def told(given: tuple[int, ...], part: int) -> np.ndarray:
+        return sums(survey_of(given, part), bits, weights, bits)
+
+    each = np.array([[told(given, part) for part in range(GROUPS)] for given in coins_of(6)])
+    alone = np.array([told(tuple(int(u != x) for u in range(6)), 0) for x in range(6)]) / GROUPS
+    expected = (GROUPS - 1) * (alone**2).sum()
+    assert each.mean(axis=(0, 1)).sum() == pytest.approx(45)
+    independent = each.mean(axis=1).sum(axis=1).var() + each.var(axis=1).sum(axis=1).mean()
+    assert independent == pytest.approx(expected)
+    assert each.sum(axis=2).var() > 1.1 * expected
 
 
 def test_over_all_coins_true_bits_give_the_4_cycles_and_a_twin_without_the_share_does_not() -> None:
