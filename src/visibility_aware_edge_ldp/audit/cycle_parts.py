@@ -76,11 +76,11 @@ class PartStage(Stage):
 
 
 def part_stages(everything: bool) -> list[PartStage]:
-    """Four users, and every choice of those in the group; or one in four of them."""
+    """Four users, and every choice of those in the group; or some of them."""
     coins = list(product((False, True), repeat=4))
-    private = [PartStage(FOUR["all private"], 4, SHORT, inside=each) for each in coins[:: 1 if everything else 5]]
-    mixed = [PartStage(MIXED, 4, SHORT, dropout=True, inside=each) for each in coins[:: 1 if everything else 3]]
-    return private + mixed
+    some, others = (coins, coins) if everything else (coins[1::6], coins[2::7])
+    private = [PartStage(FOUR["all private"], 4, SHORT, inside=each) for each in some]
+    return private + [PartStage(MIXED, 4, SHORT, dropout=True, inside=each) for each in others]
 
 
 def long_rows() -> list[LongRow]:
