@@ -245,16 +245,29 @@ def _cycle_noise(moments: Moments, survey: RowSurvey, spread: Floats, groups: in
 
     Of a part there are one in ``groups`` of the l, each counted so many times.
     """
-    deviation = np.sqrt(_pull_variances(moments, spread) * groups)
+    by_coin = 2 * moments.m / moments.n**2 * moments.around_squares * (groups - 1)
+    deviation = np.sqrt(_pull_variances(moments, spread) * groups + by_coin)
     noise = Noise(deviation, np.zeros(deviation.size), np.full(deviation.size, np.inf))
     counts, scores = moments.path_counts.astype(np.float64), _scores(survey)
     levels = _path_variances(moments, spread)
     by_place = np.sqrt(np.outer(1 - 0.75 * _PLACES, levels) * groups).ravel()
     shares = np.repeat(2 * (1 - _PLACES) / len(_PLACES) / levels.size, levels.size)
     scale = comb(moments.n, 2) / max(float(counts.sum()), 1.0)
-    largest = largest_of_many(scale * counts, np.arange(counts.size, dtype=np.float64) + 0.25, by_place, shares)
+    values = np.arange(counts.size, dtype=np.float64) * groups + 0.25
+    largest = largest_of_many(scale * _in_a_part(counts, groups), values, by_place, shares)
     largest += groups * max(value**2 for kind in _asked(moments) for value in scores[kind]) / 2
     return _row_noise(moments, survey, noise, largest)
+
+
+def _in_a_part(counts: Floats, groups: int) -> Floats:
+    """Of how many pairs so many common neighbours are in a part, where so many pairs have so many in all."""
+    found, chances = np.zeros(counts.size), np.zeros(counts.size)
+    chances[0] = 1.0
+    for many in counts.tolist():
+        found += many * chances
+        chances[1:] = chances[1:] * (1 - 1 / groups) + chances[:-1] / groups
+        chances[0] *= 1 - 1 / groups
+    return found
 
 
 def _pull_variances(moments: Moments, spread: Floats) -> Floats:
