@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.client.reporter import Purse
-from visibility_aware_edge_ldp.client.row_parts import FirstPart, list_pairs, noise_bounds
-from visibility_aware_edge_ldp.client.rows import TwoRoundClient
+from visibility_aware_edge_ldp.client.row_parts import CycleParts, FirstPart, list_pairs, noise_bounds
+from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.compute.list_groups import pairs_in_groups, short_weights
+from visibility_aware_edge_ldp.counts.row_cycles import EVERYBODY
 from visibility_aware_edge_ldp.errors import ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey, part_survey
+from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey, cycle_part_survey, part_survey
 from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.transcript_parts import AllAnswers, cut_part, read_part
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
@@ -126,8 +128,67 @@ def test_a_purse_that_holds_too_little_is_not_opened() -> None:
 
 
 def test_scores_that_doubles_cannot_hold_are_refused_before_payment() -> None:
-    from dataclasses import replace
-
     tiny = replace(SURVEY, first=replace(SURVEY.first, epsilon=Fraction(1, 10**12)))
     with pytest.raises(ProtocolViolation, match="too large to be summed exactly"):
         FirstPart(tiny, VIEW, first_answers()).refuse_what_doubles_cannot_hold()
+
+
+CYCLES = cycle_part_survey(VIEW, 2, 4, "coin")
+
+
+def cycle_report(user: int, transcript: Transcript) -> tuple[list[int], list[int]]:
+    view = list(cut_lists(WORLD.whole, 1))[user]
+    client = TwoRoundClient(view, VIEW, Purse({kind: Fraction(4) for kind in NON_PUBLIC}))
+    client.answer(CYCLES, 1, keyed_random_bytes(bytes(32)))
+    sent = client.total(CYCLES, FirstRound(CYCLES, VIEW, transcript), keyed_random_bytes(bytes([1] * 32)))
+    return sent.reaches.tolist(), sent.totals.tolist()
+
+
+def test_of_4_cycles_answers_that_are_not_in_the_part_do_not_matter() -> None:
+    """A part holds all answers about the users of one group, and no other is looked at.  [PARTS.9]"""
+    said = first_answers().transcript
+    u, v = np.triu_indices(VIEW.n, 1)
+    mattered = False
+    for user in (0, 7, 33):
+        group = int(CYCLES.part_of(np.array([user]))[0])
+        inside = np.isin(u, CYCLES.members(group)) | np.isin(v, CYCLES.members(group))
+        assert 0.2 < inside.mean() < 0.7
+        kept = np.frombuffer(np.packbits(inside, bitorder="little").tobytes(), np.uint8)
+        without, lost = (Transcript(CYCLES.first.identity, said.answered, said.ones & part) for part in (kept, ~kept))
+        assert cycle_report(user, without) == cycle_report(
+            user, Transcript(CYCLES.first.identity, said.answered, said.ones)
+        )
+        mattered |= cycle_report(user, lost) != cycle_report(user, without)
+    assert mattered
+
+
+def test_of_4_cycles_one_friend_more_moves_the_sum_by_its_pull_and_pulls_by_m_at_most() -> None:
+    """[PARTS.9]"""
+    scores = FirstRound(
+        CYCLES,
+        VIEW,
+        Transcript(CYCLES.first.identity, first_answers().transcript.answered, first_answers().transcript.ones),
+    ).scores
+    parts, masks = CycleParts(CYCLES, scores, EVERYBODY), np.full((1, 1, 2), ~np.uint64(0))
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        friends = np.sort(rng.choice(np.arange(1, VIEW.n), 12, replace=False)).astype(np.int32)
+        added, fewer = friends[4], np.delete(friends, 4)
+        (more, sums, most), (less, sum_less, _) = (
+            parts.pulls(masks, 0, np.array([0, each.size]), each) for each in (friends, fewer)
+        )
+        assert abs(more[0, 0] - less[0, 0]) <= most[0] * (1 + 1e-9)
+        paths, largest = parts.paths(int(CYCLES.part_of(np.array([0]))[0]))
+        assert largest == most[0] <= parts.largest
+        pull = float(paths[added, fewer].astype(float).sum())
+        inside = int(CYCLES.group_of_all[0]) == int(CYCLES.part_of(np.array([0]))[0])
+        assert inside or sums[0] - sum_less[0] == pytest.approx(pull, rel=1e-5, abs=1e-3)
+
+
+def test_of_4_cycles_sums_that_doubles_cannot_hold_are_refused_before_payment() -> None:
+    tiny = replace(CYCLES, first=replace(CYCLES.first, epsilon=Fraction(1, 10**9)))
+    said = first_answers().transcript
+    with pytest.raises(ProtocolViolation, match="too large to be summed exactly"):
+        FirstRound(
+            tiny, VIEW, Transcript(tiny.first.identity, said.answered, said.ones)
+        ).refuse_what_doubles_cannot_hold()

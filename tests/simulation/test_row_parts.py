@@ -9,6 +9,7 @@ import visibility_aware_edge_ldp as va
 from visibility_aware_edge_ldp.aggregator.node_statistics.row_parts import PartCollection, part_triangles
 from visibility_aware_edge_ldp.client.row_parts import FirstPart
 from visibility_aware_edge_ldp.client.rows import TwoRoundClient
+from visibility_aware_edge_ldp.counts import exact
 from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter, BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport
 from visibility_aware_edge_ldp.public.surveys.row_parts import part_survey
@@ -66,9 +67,25 @@ def test_those_who_are_away_are_estimated_for() -> None:
 
 def test_by_default_what_needs_all_first_answers_is_left_out() -> None:
     assert "transitivity" not in va.estimate(WORLD, "user", 4, share=0.1, seed=1)
-    for name in ("transitivity", "four_cycles"):
-        with pytest.raises(BadStatistic, match="needs all first answers"):
+    for name, message in (("transitivity", "needs all first answers"), ("four_cycles", "in a call of its own")):
+        with pytest.raises(BadStatistic, match=message):
             va.estimate(WORLD, "user", 4, ["triangles", name], share=0.1, seed=1)
+
+
+def test_4_cycles_take_a_share_or_a_download_too() -> None:
+    answers = va.estimate(WORLD, "user", 4, ["edges", "four_cycles"], share=0.3, seed=1)
+    found = answers["four_cycles"]
+    assert abs(found.value - exact.cycles(GRAPH)) < 5 * found.standard_error
+    assert "downloaded 26.5 % of the first answers" in str(answers.certificate)
+    assert answers.certificate.spent["the rows' four cycles"] > answers.certificate.spent["their standard errors"] > 0
+    again = va.estimate(WORLD, "user", 4, ["four_cycles"], download="2kB", seed=1)
+    assert "of the first answers, about 2 kB" in str(again.certificate)
+    # A download of all first answers is no limit.
+    whole, all_of_it = (va.estimate(WORLD, "user", 4, ["four_cycles"], download=d, seed=1) for d in (None, "1MB"))
+    assert whole["four_cycles"].value == all_of_it["four_cycles"].value
+    away = va.estimate(WORLD, "user", 4, ["four_cycles"], share=0.3, dropout=0.3, seed=1)
+    assert 0.5 < away.certificate.response["users"] < 0.9
+    assert away["four_cycles"].standard_error > found.standard_error
 
 
 @pytest.mark.parametrize(

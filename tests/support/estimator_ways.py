@@ -168,7 +168,7 @@ position, user = partial(simulated, "position"), partial(simulated, "user")
 sample, two_rounds = partial(position, sample_positions="1/2"), partial(position, rounds=2)
 neighbourhood, curator = partial(simulated, "neighbourhood"), partial(simulated, "curator")
 clipped_rows = partial(user, clip="double", delta="1e-6")
-parts = partial(user, share="1/10")
+parts, large_parts = partial(user, share="1/10"), partial(user, share="1/2")
 _CLIPPED = "double clipping takes everybody's answers, so nobody can be away"
 _CENTRE = "a curator holds everything, so nobody can be away"
 WAYS: dict[str, Way] = {
@@ -191,6 +191,7 @@ WAYS: dict[str, Way] = {
     "rows, clipped": Way("rows", clipped_rows, lambda name: name == "triangles", nobody_away=_CLIPPED),
     "rows, parts": Way("rows", parts, lambda name: name == "triangles"),
     "rows, 4-cycles": Way("rows", user, is_cycles),
+    "rows, 4-cycles by parts": Way("rows", large_parts, is_cycles),
     "neighbourhood": Way("neighbourhood", partial(neighbourhood, reporters="users")),
     "neighbourhood, believed": Way("neighbourhood", believed_bounds),
     "hubs": Way("hubs", hubs),

@@ -96,18 +96,24 @@ class Noise(NamedTuple):
     least: float
 
 
-def second_noise(survey: RowSurvey, reaches: Integers, largest: float) -> Noise:
-    """The second-round noise from the noisy reaches, without bias where they tell.  [TRIANGLE.4]"""
+def second_noise(survey: RowSurvey, reaches: Integers, largest: Floats | float) -> Noise:
+    """The second-round noise from the noisy reaches, without bias where they tell; each user may have its own M.
+
+    [TRIANGLE.4]
+    """
     noise, users = survey.total_noise, reaches.size
-    pace, more = 1 / float(noise.beta), 2 / (largest * 2.0**survey.fineness)
-    factor = (largest * noise.standard_deviation(1)) ** 2
+    # Users with an M of their own count by its square beside the mean square.
+    usual = largest if isinstance(largest, float) else math.sqrt(float(np.square(largest).mean()))
+    pace, more = 1 / float(noise.beta), 2 / (usual * 2.0**survey.fineness)
+    factor = (usual * noise.standard_deviation(1)) ** 2
 
     def squared_bound(reach: Integers | float) -> Floats:
         middle = reach + 0.5
         smooth = np.where(middle >= pace, middle, pace * exp(np.minimum(middle / pace, 1.0) - 1))
         return np.square(smooth + more)
 
-    measured = float(survey.reach_noise.unbiased(squared_bound, reaches).sum())
+    told = survey.reach_noise.unbiased(squared_bound, reaches)
+    measured = float((told if isinstance(largest, float) else told * np.square(largest / usual)).sum())
     middling, error = max(float(reaches.mean()), 0.0), math.sqrt(survey.reach_noise.variance / users)
     least, guessed, higher = (
         float(squared_bound(math.sqrt(1.5) * reach)) * users for reach in (0.0, middling, middling + error)

@@ -18,7 +18,7 @@ from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import repor
 from visibility_aware_edge_ldp.aggregator.nonresponse.reported_triangles import earlier_share, middles
 from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
 from visibility_aware_edge_ldp.counts.row_cycles import Rates, cycle_pulls, largest_path, path_scores
-from visibility_aware_edge_ldp.counts.row_noise import first_vertex_noise, shape_of, size_and_spread
+from visibility_aware_edge_ldp.counts.row_noise import Shape, first_vertex_noise, shape_of, size_and_spread
 from visibility_aware_edge_ldp.counts.rows import Members, Step, over_rows, triangle_total
 from visibility_aware_edge_ldp.counts.scores import Floats, Scores
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
@@ -148,6 +148,14 @@ class RowCollection(UserCollection[RowSurvey, RowReport]):
         """The score of every position, for a chance ``rate`` that its row was reported; public edges always are."""
         return at_rate(self.reported_scores, self.view, rate)
 
+    def most_paths(self, scores: Scores, rates: Rates) -> Floats | float:
+        """M, in which those who answered twice count the reaches of 4-cycles."""
+        return largest_path(path_scores(scores, rates), scores)
+
+    def by_coin(self, shape: Shape, counted: round_noise.Counted) -> Spread:
+        """What a coin adds to the sums of 4-cycles, each by itself; nothing where users read all first answers."""
+        return Spread(0.0)
+
 
 class Needed(NamedTuple):
     """The triangles that each user who answered twice is needed for, as a first vertex and as a holder.  [MIDDLE.1-2]
@@ -210,13 +218,14 @@ def cycles(collection: RowCollection, step: Step | None = None) -> Estimate:
     rates = Rates(response_rate(asked, first), pair_rate(asked, first), public)
     value += asked / second * float(collection.sums.sum())
     scores, shape = collection.scores(rates.one), shape_of(collection.reported_scores, kept)
-    largest = largest_path(path_scores(scores, rates), scores)
+    largest = collection.most_paths(scores, rates)
     by_answers = round_noise.TWO_SIDES * collection.view.n * shape.variance * shape.own_noise / kept**4
-    rows = _owned(collection, largest, by_answers)
+    coin = collection.by_coin(shape, round_noise.Counted(value, 0.0))
+    rows = _owned(collection, largest, by_answers + coin.variance * kept)
     counted = round_noise.Counted(value, (asked / second) ** 2 * rows.noise)
     answers = round_noise.first_cycle_noise(collection.reported_scores, shape, counted, step)
     shared = round_noise.CYCLES_IN_COMMON * (max(value, 0.0) + value**2 / shape.edges)
-    spread = _spread(collection, rows, round_noise.CYCLE_PLACES, shared).plus(answers)
+    spread = _spread(collection, rows, round_noise.CYCLE_PLACES, shared).plus(answers).plus(coin)
     found = estimate_of(FOUR_CYCLES.name, value, spread, collection.releases)
     seen = largest_seen(collection.sums, rows.noise / second)
     return with_large_absent(found, 1 - second / asked, seen, 3 * comb(collection.view.n - 1, 3))
@@ -243,7 +252,7 @@ def public_rows(collection: RowCollection, total: Callable[[Integers, Members], 
     return total(np.concatenate([[0], np.cumsum(lengths)]), second[order].astype(np.int32))
 
 
-def _owned(collection: RowCollection, largest: float, by_answers: float) -> round_noise.Owned:
+def _owned(collection: RowCollection, largest: Floats | float, by_answers: float) -> round_noise.Owned:
     """Which part of the sums is noise; ``by_answers`` is what first answers add to the squares of all reported rows."""
     (asked, first, second), survey = collection.counts, collection.survey
     noise = round_noise.second_noise(survey, collection.reaches[collection.answered], largest)

@@ -6,6 +6,7 @@ from types import ModuleType
 from visibility_aware_edge_ldp.audit import (
     bipartite,
     clipped_rows,
+    cycle_parts,
     public_rules,
     release_budgets,
     row_parts,
@@ -127,7 +128,7 @@ _MODULES: tuple[tuple[ModuleType, ...], ...] = (
     (degrees,),
     (groups,),
     (histogram,),
-    (rows, clipped_rows, row_parts),
+    (rows, clipped_rows, row_parts, cycle_parts),
     (neighbourhood, neighbourhood_bounds),
     (hubs,),
     (hub_selection,),

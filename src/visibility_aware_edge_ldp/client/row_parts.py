@@ -1,26 +1,31 @@
-"""USER triangles from one part of the first answers: a user sums over pairs of friends in one group.  [PARTS.1-3]
+"""USER rows from one part of the first answers: a user sums over what its part holds.  [PARTS.1-3, PARTS.9]
 
-A public coin gives every user one part of the answers, and in each part puts every user into a group; a part holds the
-answers between users of one group. A user's *list* are its friends after it. Whether the list is *short* is decided by
-its noisy length, which everybody is told: of a short list only pairs count that are alone in their group, of a long one
-all pairs in one group, and the noise is drawn for the one or the other sum.
+A public coin gives every user one part of the answers. A user's *list* are its friends after it. Of triangles a user
+sums over pairs of friends in one group: a part holds the answers within groups of its own. Whether the list is *short*
+is decided by its noisy length, which everybody is told: of a short list only pairs count that are alone in their group,
+of a long one all pairs in one group, and the noise is drawn for the one or the other sum. Of 4-cycles a user sums over
+those whose opposite vertex is in the part's group: the part holds all answers about users of that group.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.client.reporter import Bits
+from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.list_groups import Pairs, pairs_in_groups, short_weights
-from visibility_aware_edge_ldp.counts.scores import Floats
+from visibility_aware_edge_ldp.compute.plain.bitset import Words
+from visibility_aware_edge_ldp.counts.row_cycles import Rates, largest_path, part_paths, through_users
+from visibility_aware_edge_ldp.counts.rows import BLOCK, RowBlock, block_reaches, lists_as_bits
+from visibility_aware_edge_ldp.counts.scores import Floats, Matrix, Scores
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.power_noise import cut_sum, smooth_bound
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
-from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey
+from visibility_aware_edge_ldp.public.surveys.row_parts import CyclePartSurvey, PartSurvey
 from visibility_aware_edge_ldp.public.surveys.rows import RowReport
 from visibility_aware_edge_ldp.public.transcript import holders, response_rate
 from visibility_aware_edge_ldp.public.transcript_parts import FirstAnswers, largest_score, sums_of_scores
@@ -124,3 +129,60 @@ def noise_bounds(survey: PartSurvey, largest: float, short: Bits, lengths: Ints,
     of_short = following * (largest * (1 + s) + s * np.abs(scores))
     of_long = survey.groups * smooth_bound(loads.astype(np.float64) * largest, largest, beta)
     return np.where(short, of_short, of_long)
+
+
+@dataclass(frozen=True, eq=False)
+class CycleParts:
+    """What clients make of the parts that they downloaded for 4-cycles; a client needs its own part's answers alone."""
+
+    survey: CyclePartSurvey
+    scores: Scores
+    rates: Rates
+    # M of each part that was read: a public number.
+    most: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def largest(self) -> float:
+        """No M of any part is larger: how many paths there are at most, times the largest one."""
+        most = np.bincount(self.survey.group_of_all, minlength=1).max(initial=0) + 1
+        weight = max(1.0, self.rates.one**2 / self.rates.two)
+        found = self.survey.groups * most * weight * float((self.scores.values**2).max(initial=0.0))
+        return max(float(found), 1.0)
+
+    def paths(self, part: int) -> tuple[Matrix, float]:
+        """The paths over the users of the part's group, G times each, and M."""
+        factor = float(self.survey.groups)
+        found = part_paths(self.scores, self.survey.members(part), factor, self.rates)
+        self.most[part] = largest_path(found, self.scores, factor) or 1.0
+        return found, self.most[part]
+
+    def pulls(self, masks: Words, start: int, offsets: Ints, members: Members) -> tuple[Floats, Floats, Floats]:
+        """Of consecutive users: the largest pulls by class, the sums, and M of each one's part.  [PARTS.9]"""
+        users = np.arange(start, start + offsets.size - 1)
+        pulled, (sums, largest) = np.zeros((len(masks), users.size)), np.zeros((2, users.size))
+        mine = self.survey.part_of(users)
+        for part in np.unique(mine).tolist():
+            paths, of_part = self.paths(part)
+            here = np.flatnonzero(mine == part)
+            largest[here] = of_part
+            for chosen in np.split(here, range(BLOCK, here.size, BLOCK)):
+                block = self._block(part, paths, users[chosen], _lists(chosen, offsets, members))
+                pulled[:, chosen], sums[chosen] = block_reaches(masks, start, block)
+        return pulled, sums, largest
+
+    def _block(self, part: int, paths: Matrix, users: Ints, lists: tuple[Ints, Members]) -> RowBlock:
+        bits = lists_as_bits(*lists, self.scores.n)
+        pulls = backend.list_sums(paths, *lists)
+        # The paths over a user itself are in the part if the user is in its group.
+        own = self.survey.group_of_all[users] == part
+        factors = np.full(int(own.sum()), float(self.survey.groups))
+        pulls[own] -= through_users(self.scores, users[own], factors, bits[own], self.rates)
+        return RowBlock(int(users[0]), bits, pulls, users)
+
+
+def _lists(chosen: Ints, offsets: Ints, members: Members) -> tuple[Ints, Members]:
+    """The lists of some users, one after the other."""
+    lengths = np.diff(offsets)[chosen]
+    ends = np.cumsum(lengths)
+    places = np.arange(int(lengths.sum())) + np.repeat(offsets[chosen] - (ends - lengths), lengths)
+    return np.concatenate([[0], ends]), members[places]

@@ -33,7 +33,7 @@ from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.privacy import Guarantee
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport
-from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey
+from visibility_aware_edge_ldp.public.surveys.row_parts import CyclePartSurvey, PartSurvey
 from visibility_aware_edge_ldp.public.surveys.rows import RowReport, RowSurvey
 from visibility_aware_edge_ldp.public.transcript import (
     Transcript,
@@ -68,7 +68,8 @@ class FirstRound:
     def prepared(self) -> FirstRound:
         """The same, with all that users share worked out, so that several may begin at once."""
         backend.kernels("rows")
-        for shared in ("asked", "answered", "largest", "panels" if self.survey.statistic == "triangles" else "pulls"):
+        by_part = "parts" if isinstance(self.survey, CyclePartSurvey) else "pulls"
+        for shared in ("asked", "answered", "largest", "panels" if self.survey.statistic == "triangles" else by_part):
             getattr(self, shared)
         return self
 
@@ -97,10 +98,17 @@ class FirstRound:
         return triangle_pulls if self.survey.statistic == "triangles" else cycle_pulls(self._paths, self._rates)
 
     @cached_property
+    def parts(self) -> row_parts.CycleParts:
+        """What there is of 4-cycles in parts, of those that this client has."""
+        return row_parts.CycleParts(cast(Any, self.survey), self.scores, self._rates)
+
+    @cached_property
     def largest(self) -> float:
         """M: one friend more or less moves no pull by more than this."""
         if self.survey.statistic == "triangles":
             largest = float(np.abs(self.scores.values).max(initial=0.0))
+        elif isinstance(self.survey, CyclePartSurvey):
+            largest = self.parts.largest
         else:
             largest = largest_path(self._paths, self.scores)
         return largest or 1.0  # without any score nothing moves at all
@@ -237,7 +245,12 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
             return row_parts.part_report(survey, cast(Any, first), asked, *lists, random_bytes)
         if survey.clip == "double":
             return row_clipping.clipped_report(cast(Any, survey), first, asked, *lists, random_bytes)
-        return _noised(survey, first, self._view.start, asked, *self._measure(survey, first), random_bytes)
+        if isinstance(survey, CyclePartSurvey):
+            weights, masks = _weights(self._public, self._view.start, self._view.count, float(1 / survey.ratio))
+            pulls, sums, largest = first.parts.pulls(masks, *lists)
+            reaches = (pulls * weights[:, None]).max(axis=0, initial=0.0)
+            return _noised(survey, first, lists[0], asked, reaches, sums, random_bytes, largest)
+        return _noised(survey, first, lists[0], asked, *self._measure(survey, first), random_bytes)
 
     def pairs(self, survey: PartSurvey) -> Pairs:
         """Which first answers these users will look up in their parts: private, for they show who their friends are."""
@@ -278,12 +291,17 @@ def _noised(
     reaches: Floats,
     sums: Floats,
     random_bytes: RandomBytes,
+    largest: Floats | None = None,
 ) -> RowReport:
-    """The two numbers of every user, each with its noise; zeros where a user does not answer."""
+    """The two numbers of every user, each with its noise; zeros where a user does not answer.
+
+    ``largest`` is M for each user, where users read different parts.
+    """
+    moved = first.largest if largest is None else largest
     unit = 2.0**survey.fineness
     beta = float(survey.total_noise.beta) * _SLOWER
-    bound = smooth_bound(reaches, first.largest, beta) * (_LARGER * unit) + 2
-    steps = np.floor(reaches / (first.largest * _LARGER)).astype(np.int64)
+    bound = smooth_bound(reaches, moved, beta) * (_LARGER * unit) + 2
+    steps = np.floor(reaches / (moved * _LARGER)).astype(np.int64)
     total = np.floor(sums * unit + 0.5).astype(np.int64)
     noisy_reach = cut_sum(steps, survey.reach_noise.sample_many(steps.size, random_bytes))
     noisy_total = cut_sum(total, survey.total_noise.sample_each(bound, random_bytes))

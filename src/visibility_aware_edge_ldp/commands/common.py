@@ -47,10 +47,11 @@ RestOption = Annotated[
     str, typer.Option(help="Position, in a scope: leave what is not wholly inside, or sample:S of what lies outside.")
 ]
 ShareOption = Annotated[
-    str, typer.Option(help="User triangles: the share of the first answers that each user downloads, such as 0.01.")
+    str,
+    typer.Option(help="User triangles or 4-cycles: the share of the first answers that each downloads, such as 0.01."),
 ]
 DownloadOption = Annotated[
-    str | None, typer.Option(help="User triangles: about how much each user downloads, such as 10MB.")
+    str | None, typer.Option(help="User triangles or 4-cycles: about how much each user downloads, such as 10MB.")
 ]
 AttributesOption = Annotated[
     str | None,

@@ -58,7 +58,8 @@ def plan(
     ] = None,
     more_public: Annotated[bool, typer.Option("--more-public", help="Show what making more public would buy.")] = False,
     downloads: Annotated[
-        bool, typer.Option("--downloads", help="User triangles: the error against what each user downloads.")
+        bool,
+        typer.Option("--downloads", help="User triangles or 4-cycles: the error against what each user downloads."),
     ] = False,
     output: Annotated[Path | None, typer.Option(help="Write figures, JSON and CSV here.")] = None,
     as_json: common.JsonOption = False,
@@ -200,7 +201,8 @@ def _print_downloads(found: Plan) -> None:
 
     epsilon, target = focus(found)[1], percent(found.target_error or 0)
     rows = [row.texts() for row in found.downloads(str(epsilon))]
-    _table(f"USER triangles alone at ε = {epsilon:g}, by what each user downloads (--download):", (HEAD, rows))
+    what = "4-cycles" if found.downloaded_for == "four_cycles" else "triangles"
+    _table(f"USER {what} alone at ε = {epsilon:g}, by what each user downloads (--download):", (HEAD, rows))
     best = found.smallest_download(str(epsilon))
     typer.echo(
         f"No share of the first answers reaches {target}; all of them may, see above."

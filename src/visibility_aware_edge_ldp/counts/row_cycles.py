@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.plain.bitset import pack_rows, unpack_rows
 from visibility_aware_edge_ldp.compute.threads import on_cores
 from visibility_aware_edge_ldp.counts.plane_products import joined
 from visibility_aware_edge_ldp.counts.rows import Bits, Earlier, Integers, Members, Pulls
@@ -67,19 +68,55 @@ def _fill(earlier: Earlier, rates: Rates, paths: Matrix, start: int) -> None:
             early = earlier.joining(a, b, start, stop)
             found = whole[a, b] * joined(scores, a, b, slice(start, stop), start) + added[a, b] * early
             here += weights[a] * weights[b] * found
+    _mirror(paths, slice(start, stop), here)
+
+
+def _mirror(paths: Matrix, rows: slice, here: Floats) -> None:
+    """Write some rows from the diagonal on, and their mirror image."""
     upper = np.triu(here, 1)
-    paths[start:stop, start:] += upper
-    paths[start:, start:stop] += upper.T
+    paths[rows, rows.start :] += upper
+    paths[rows.start :, rows] += upper.T
+
+
+def part_paths(scores: Scores, middles: Integers, factor: float, rates: Rates = EVERYBODY) -> Matrix:
+    """As ``path_scores``, of the paths over some nodes alone, times a factor.  [PARTS.9]"""
+    planes = range(len(scores.planes))
+    narrow = [pack_rows(unpack_rows(scores.planes[a], scores.n)[:, middles] > 0, middles.size) for a in planes]
+    early = pack_rows(middles[None, :] < np.arange(scores.n)[:, None], middles.size)
+    values, paths = scores.weights(score), np.zeros((scores.n, scores.n), np.float32)
+    each = np.outer(values, values) * factor
+    whole, added = (each * weights for weights in rates.weights(len(values)))
+
+    def fill(start: int) -> None:
+        rows = slice(start, min(start + BLOCK, scores.n))
+        here = np.zeros((rows.stop - start, scores.n - start))
+        for a in planes:
+            before = narrow[a][rows] & early[rows]
+            for b in planes:
+                here += whole[a, b] * backend.shared_counts(narrow[a][rows], narrow[b][start:])
+                here += added[a, b] * backend.shared_counts(before, narrow[b][start:])
+        _mirror(paths, rows, here)
+
+    list(on_cores(fill, range(0, scores.n, BLOCK)))
+    np.fill_diagonal(paths, 0)
+    return paths
+
+
+def through_users(scores: Scores, users: Integers, factors: Floats, lists: Bits, rates: Rates = EVERYBODY) -> Floats:
+    """What the paths over each of these users themselves are of ``part_paths``, to each x from all of their friends."""
+    through = _through(scores.rows(users).astype(np.float64), lists)
+    if rates.one < 1:
+        through -= (1 - rates.one) * _through(scores.rows(users, rates.public).astype(np.float64), lists)
+    found: Floats = through * factors[:, None]
+    return found
 
 
 def cycle_pulls(paths: Matrix, rates: Rates = EVERYBODY) -> Pulls:
     """D_i(x) = Σ over k in i's list of H_kx without the paths through i itself."""
 
     def pulls(scores: Scores, start: int, offsets: Integers, members: Members, lists: Bits) -> Floats:
-        users = slice(start, start + len(lists))
-        through = _through(scores.rows(users).astype(np.float64), lists)
-        if rates.one < 1:
-            through -= (1 - rates.one) * _through(scores.rows(users, rates.public).astype(np.float64), lists)
+        users = start + np.arange(len(lists))
+        through = through_users(scores, users, np.ones(users.size), lists, rates)
         total: Floats = backend.list_sums(paths, offsets, members) - through
         return total
 
@@ -93,7 +130,7 @@ def _through(own: Floats, lists: Bits) -> Floats:
     return through
 
 
-def largest_path(paths: Matrix, scores: Scores) -> float:
-    """M: no two of a user's friends are joined by more than this."""
-    largest = float(np.abs(paths).max(initial=0.0)) + float((scores.values**2).max(initial=0.0)) / 2
+def largest_path(paths: Matrix, scores: Scores, factor: float = 1.0) -> float:
+    """M: no two of a user's friends are joined by more than this; ``factor`` is that of the paths."""
+    largest = float(np.abs(paths).max(initial=0.0)) + factor * float((scores.values**2).max(initial=0.0)) / 2
     return largest * (1 + 1e-6)  # a user's own scores come in single precision

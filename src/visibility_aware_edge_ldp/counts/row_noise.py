@@ -1,6 +1,7 @@
 """How sums over rows vary: by the first answers, and where users read a part of these.  [ROWS.2], [PARTS.4-6]"""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import product
@@ -14,6 +15,7 @@ from visibility_aware_edge_ldp.compute.list_groups import short_weights
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, pack_rows
 from visibility_aware_edge_ldp.compute.plain.rows import PANEL, panels_of
 from visibility_aware_edge_ldp.compute.reproducible_math import exp, log
+from visibility_aware_edge_ldp.counts.plane_products import joined
 from visibility_aware_edge_ldp.counts.rows import BLOCK, Bits, Earlier, Integers, Step, on_all_cores
 from visibility_aware_edge_ldp.counts.scores import Floats, Scores, score, spread, square
 from visibility_aware_edge_ldp.mechanisms.power_noise import smooth_bound
@@ -116,6 +118,47 @@ def _noise_of(earlier: Earlier, start: int) -> float:
     own = np.stack([np.zeros(len(scores.planes)), scores.weights(spread)])
     ends = np.zeros(counts.shape[2])
     return float(backend.kernels("pair_sums").triangle_sums(counts, forms, bits, own, ends)[1])
+
+
+def _power(exponent: int) -> Callable[[Floats], Floats]:
+    return lambda values: values**exponent
+
+
+class Opposite(NamedTuple):
+    """Sums over pairs {i, l} of users with c common neighbours, without bias where every row was reported.  [PARTS.11]
+
+    ``squares`` are those of C(c, 2), the 4-cycles in which the two are opposite; ``lists`` of c, times the two degrees
+    together.
+    """
+
+    squares: float
+    lists: float
+
+
+def opposite_sums(scores: Scores) -> Opposite:
+    """Both sums, from the power sums of ê_ij·ê_jl over j, by Newton's identities.  [PARTS.11]"""
+    planes = range(len(scores.planes))
+    powers = [scores.weights(_power(exponent)) for exponent in (1, 2, 3, 4)]
+    degrees = scores.node_sums(score)
+
+    def part(start: int) -> tuple[float, float]:
+        rows = slice(start, min(start + BLOCK // 2, scores.n))
+        p = np.zeros((4, rows.stop - start, scores.n - start))
+        for a, b in product(planes, repeat=2):
+            counts = joined(scores, a, b, rows, start)
+            for total, weights in zip(p, powers, strict=True):
+                total += weights[a] * weights[b] * counts
+        # The elementary symmetric sums of two, three and four terms: C(c, 2), C(c, 3), C(c, 4) in the mean.
+        second = (p[0] ** 2 - p[1]) / 2
+        third = (second * p[0] - p[0] * p[1] + p[2]) / 3
+        fourth = (third * p[0] - second * p[1] + p[0] * p[2] - p[3]) / 4
+        ends = degrees[rows, None] + degrees[None, start:]
+        found = np.triu(6 * fourth + 6 * third + second, 1), np.triu(ends * (2 * second + p[0]), 1)
+        squares, lists = (float(each.sum(axis=1).sum()) for each in found)
+        return squares, lists
+
+    parts = on_all_cores(part, range(0, scores.n, BLOCK // 2))
+    return Opposite(*(math.fsum(each) for each in zip(*parts, strict=True)))
 
 
 class Shape(NamedTuple):

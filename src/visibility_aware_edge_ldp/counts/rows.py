@@ -33,15 +33,16 @@ LISTS = 512
 
 @dataclass(frozen=True, eq=False)
 class RowBlock:
-    """The lists of some consecutive users, and D_i(x) for each of them and every x."""
+    """The lists of some users, consecutive unless they are named, and D_i(x) for each of them and every x."""
 
     start: int
     lists: Bits = field(repr=False)
     pulls: Floats = field(repr=False)
+    named: Integers | None = None
 
     @property
     def users(self) -> Integers:
-        return np.arange(self.start, self.start + len(self.pulls))
+        return np.arange(self.start, self.start + len(self.pulls)) if self.named is None else self.named
 
     @property
     def totals(self) -> Floats:
@@ -70,7 +71,7 @@ def over_rows(
     def one(first: int) -> Result:
         cut = offsets[first : first + BLOCK + 1]
         inside = cut - cut[0], members[cut[0] : cut[-1]]
-        lists = _as_bits(*inside, scores.n)
+        lists = lists_as_bits(*inside, scores.n)
         return work(RowBlock(start + first, lists, (pulls or triangle_pulls)(scores, start + first, *inside, lists)))
 
     return on_all_cores(one, firsts)
@@ -89,7 +90,7 @@ def on_all_cores(work: Callable[[int], Result], starts: range, step: Step | None
     return found
 
 
-def _as_bits(offsets: Integers, members: Members, n: int) -> Bits:
+def lists_as_bits(offsets: Integers, members: Members, n: int) -> Bits:
     lists = np.zeros((offsets.size - 1, n), dtype=np.bool_)
     lists[np.repeat(np.arange(offsets.size - 1), np.diff(offsets)), members] = True
     return lists

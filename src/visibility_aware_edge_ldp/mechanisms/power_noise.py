@@ -122,7 +122,7 @@ def _mass(a: float) -> float:
     return float(1 + 2 / a * (1 - 1 / a) ** (a - 1))
 
 
-def smooth_bound(reach: Floats, largest: float, beta: float) -> Floats:
+def smooth_bound(reach: Floats, largest: Floats | float, beta: float) -> Floats:
     """max over t ≥ 0 of e^(-βt)(reach + tM): moves by at most e^β when the reach moves by M.  [TRIANGLE.2]"""
     pace = largest / beta
     return np.where(reach >= pace, reach, pace * exp(np.minimum(reach / pace, 1.0) - 1))

@@ -88,8 +88,8 @@ def estimate(
         User model: "edge", or "degree" for a degree histogram from users who hide their whole degree. Epsilon is
         then the loss per degree.
     share, download
-        User model, triangles: every user downloads about this share of the first answers, or about so much, such
-        as "10MB", instead of all of them. Costs accuracy, which standard errors tell.
+        User model, triangles or 4-cycles, not both at once: every user downloads about this share of the first
+        answers, or about so much, such as "10MB", instead of all of them. Costs accuracy, which standard errors tell.
     reporters
         Neighbourhood model: "hubs" (public nodes), "plain hubs", "users", "cap:50" for document 004's hard cap, or
         "auto": hubs where the policy has some.

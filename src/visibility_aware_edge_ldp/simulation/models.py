@@ -15,7 +15,6 @@ from visibility_aware_edge_ldp.aggregator.groups import hidden_cells, small_cell
 from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
 from visibility_aware_edge_ldp.aggregator.node_statistics.clustering import clustering
 from visibility_aware_edge_ldp.aggregator.node_statistics.row_clipping import clipped_triangles
-from visibility_aware_edge_ldp.aggregator.node_statistics.row_parts import part_triangles
 from visibility_aware_edge_ldp.aggregator.node_statistics.second_look import IN_CHUNKS, NOT_IN_CHUNKS
 from visibility_aware_edge_ldp.aggregator.nonresponse.positions import estimate as estimate_rows
 from visibility_aware_edge_ldp.aggregator.nonresponse.row_transitivity import transitivity
@@ -46,7 +45,6 @@ from visibility_aware_edge_ldp.public.surveys.groups import group_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, SHARED, hub_survey, hubs_see_everybody
 from visibility_aware_edge_ldp.public.surveys.position import position_survey
-from visibility_aware_edge_ldp.public.surveys.row_parts import part_survey
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, row_surveys
 from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSITION, USER
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
@@ -227,9 +225,9 @@ def user(request: Request) -> Answers:
         spent |= {"the rows' triangles": float(survey.total), "the lengths of lists": float(survey.reach)}
         assumed = (*assumed, CLIP_ASSUMPTION)
     if (groups := _groups(request, plan)) is not None:
-        survey = part_survey(world.public, plan.row_epsilon, groups)
-        spent = {key: share for key, share in spent.items() if key != "their standard errors"}
-        spent, notes = spent | row_parts.spent_on(survey), (*notes, row_parts.note(survey))
+        (by_parts,) = row_parts.part_surveys(request, plan, groups).values()
+        spent = {key: share for key, share in spent.items() if key not in ("their standard errors", "the answers")}
+        spent, notes = spent | row_parts.spent_on(by_parts), (*notes, row_parts.note(by_parts))
         assumed = (*assumed, COIN_ASSUMPTION)
     certified = certificate(
         world, USER, releases, request.seed, rates, assumptions=assumed, notes=notes,
@@ -266,10 +264,10 @@ def _ask_users(
         response = degrees.response_rate
     if (groups := _groups(request, plan)) is not None:
         by_parts = row_parts.part_surveys(request, plan, groups)
-        (collection,) = row_parts.collect_parts(world, by_parts, seed, dropout, phases).values()
-        found[TRIANGLES.name] = part_triangles(collection)
-        response = min(response, collection.response_rate)
-    elif plan.summed:
+        (name,) = by_parts
+        found[name], rate = row_parts.estimate_parts(request, by_parts, phases)
+        return found, _releases(found), min(response, rate)
+    if plan.summed:
         if request.options.in_parts:  # otherwise refused before anybody was asked
             request.run.refuse_too_large()
         surveys = _row_surveys(request, plan)
@@ -295,7 +293,11 @@ def _ask_users(
         found[TRANSITIVITY.name] = transitivity(
             found[TRIANGLES.name], wedge.get("stars:2", nothing), rows[TRIANGLES.name], alike
         )
-    return found, tuple(dict.fromkeys(release for each in found.values() for release in each.releases)), response
+    return found, _releases(found), response
+
+
+def _releases(found: Mapping[str, Estimate]) -> tuple[Release, ...]:
+    return tuple(dict.fromkeys(release for each in found.values() for release in each.releases))
 
 
 def _from_answers(first: PositionCollection, names: tuple[str, ...], absent: bool) -> dict[str, Estimate]:
@@ -313,7 +315,8 @@ def _groups(request: Request, plan: Plan) -> int | None:
     """How many groups a part of the first answers has, where users download a part of them."""
     if not plan.by_rows or not request.options.in_parts:
         return None
-    groups: int | None = request.options.groups(request.world.public, plan.row_epsilon)
+    summed = row_parts.statistic_of(plan)
+    groups: int | None = request.options.groups(request.world.public, plan.row_epsilon, summed)
     return groups
 
 

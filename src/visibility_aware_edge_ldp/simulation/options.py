@@ -62,8 +62,8 @@ REST_ALONE = (
     "inside, and needs neither a share of the work nor an engine; leave the others out."
 )
 PARTS_ALONE = (
-    "A share of the first answers is downloaded for triangles that are summed as usual, without an engine, and is said "
-    "once, as --share or as --download; leave the others out."
+    "A share of the first answers is downloaded for triangles or 4-cycles that are summed as usual, without an "
+    "engine, and is said once, as --share or as --download; leave the others out."
 )
 CHECKPOINT_ALONE = (
     "With a checkpoint, all positions are asked and counted chunk by chunk by the unbiased estimator, which needs no "
@@ -206,9 +206,9 @@ class UserOptions(Options):
         """Whether a user may not have to download all first answers."""
         return self.download is not None or groups_for_share(self.share) > 1
 
-    def groups(self, view: PublicView, epsilon: Number) -> int | None:
+    def groups(self, view: PublicView, epsilon: Number, summed: str = TRIANGLES.name) -> int | None:
         """How many groups a part of the first answers has; None where everybody downloads all of them."""
-        return groups_for(view, epsilon, self.share, self.download)
+        return groups_for(view, epsilon, self.share, self.download, summed)
 
 
 @dataclass(frozen=True)

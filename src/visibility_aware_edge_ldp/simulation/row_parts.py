@@ -8,11 +8,18 @@ up what is private; a real aggregator keeps everything.
 import os
 from collections.abc import Iterator, Mapping
 from itertools import islice
+from typing import cast
 
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import Bits, InOrder
-from visibility_aware_edge_ldp.aggregator.node_statistics.row_parts import PartCollection, public_pairs
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.node_statistics.row_parts import (
+    PartCollection,
+    part_triangles,
+    public_pairs,
+)
+from visibility_aware_edge_ldp.aggregator.rows import cycles
 from visibility_aware_edge_ldp.client.row_parts import FirstPart
 from visibility_aware_edge_ldp.client.rows import TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists
@@ -21,9 +28,16 @@ from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.randomness import seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.positions import Ints, numbers, row_of, row_start
-from visibility_aware_edge_ldp.public.statistic import TRIANGLES
+from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRIANGLES
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey, decode, encode
-from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey, part_survey, part_words
+from visibility_aware_edge_ldp.public.surveys.row_parts import (
+    CoinSurvey,
+    CyclePartSurvey,
+    PartSurvey,
+    cycle_part_survey,
+    part_survey,
+    part_words,
+)
 from visibility_aware_edge_ldp.public.surveys.rows import decode_rows, encode_rows
 from visibility_aware_edge_ldp.public.transcript import asked_in_rows, holders, ones_between
 from visibility_aware_edge_ldp.public.transcript_parts import bits_at
@@ -31,7 +45,7 @@ from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.simulation import memory, worlds
 from visibility_aware_edge_ldp.simulation.execution import Request
 from visibility_aware_edge_ldp.simulation.options import Plan
-from visibility_aware_edge_ldp.simulation.rows import row_purse
+from visibility_aware_edge_ldp.simulation.rows import collect_rows, row_purse
 
 # Users who answer together, more of them where there are few, and such clients at a time. (So many users draw their
 # noise from tables.)
@@ -84,34 +98,58 @@ class KeptAnswers(InOrder):
         return found
 
 
-def part_surveys(request: Request, plan: Plan, groups: int) -> dict[str, PartSurvey]:
-    """The survey of triangles by parts; refuses what needs all first answers, and what does not fit into memory."""
-    others = [name for name in plan.by_rows if name != TRIANGLES.name]
-    if others:
+def statistic_of(plan: Plan) -> str:
+    """What is summed by parts: triangles, unless 4-cycles alone are asked for."""
+    return FOUR_CYCLES.name if plan.by_rows == (FOUR_CYCLES.name,) else TRIANGLES.name
+
+
+def part_surveys(request: Request, plan: Plan, groups: int) -> dict[str, CoinSurvey]:
+    """The survey by parts; refuses what needs all first answers, and what does not fit into memory."""
+    world, seed, name = request.world, request.seed, statistic_of(plan)
+    if {*plan.by_rows} == {TRIANGLES.name, FOUR_CYCLES.name}:
         raise BadStatistic(
-            f"{others[0]} needs all first answers; with --share or --download users count triangles alone, beside what "
-            "degrees tell."
+            "Triangles and 4-cycles by parts have first rounds of their own; with --share or --download ask for each "
+            "in a call of its own."
         )
-    world, seed = request.world, request.seed
+    if others := [each for each in plan.by_rows if each != name]:
+        raise BadStatistic(
+            f"{others[0]} needs all first answers; with --share or --download users count triangles alone or 4-cycles "
+            "alone, beside what degrees tell."
+        )
+    coin = os.urandom(16).hex() if seed is None else seeded_key(seed, "coin of parts").hex()
+    if name == FOUR_CYCLES.name:
+        request.run.refuse_too_large()
+        return {name: cycle_part_survey(world.public, plan.row_epsilon, groups, coin)}
     pairs = float((world.graph.degrees * (world.graph.degrees - 1.0)).sum()) / 6 / groups
     need = memory.by_parts(world.graph.n, world.graph.m, pairs)
     memory.refuse(world.graph.n, need, "Let users download less, or use an induced subgraph with --top N.")
-    coin = os.urandom(16).hex() if seed is None else seeded_key(seed, "coin of parts").hex()
-    return {TRIANGLES.name: part_survey(world.public, plan.row_epsilon, groups, coin)}
+    return {name: part_survey(world.public, plan.row_epsilon, groups, coin)}
 
 
-def spent_on(survey: PartSurvey) -> dict[str, float]:
+def estimate_parts(request: Request, surveys: dict[str, CoinSurvey], phases: worlds.Phases) -> tuple[Estimate, float]:
+    """The estimate of what is summed by parts, and the share of the users who took part."""
+    ((name, survey),) = surveys.items()
+    world, seed, dropout = request.world, request.seed, request.dropout
+    if isinstance(survey, CyclePartSurvey):
+        rows = collect_rows(world, {name: survey}, seed, dropout, phases)[name]
+        return cycles(rows, worlds.Steps(phases.of(worlds.PATHS), 1)), rows.response_rate
+    parts = collect_parts(world, {name: cast(PartSurvey, survey)}, seed, dropout, phases)[name]
+    return part_triangles(parts), parts.response_rate
+
+
+def spent_on(survey: CoinSurvey) -> dict[str, float]:
     """On what the rows' epsilon goes."""
+    lengths = "the lengths of lists" if isinstance(survey, PartSurvey) else "their standard errors"
     return {
         "the first answers": float(survey.first.epsilon),
-        "the rows' triangles": float(survey.total),
-        "the lengths of lists": float(survey.reach),
+        f"the rows' {survey.statistic.replace('_', ' ')}": float(survey.total),
+        lengths: float(survey.reach),
     }
 
 
-def note(survey: PartSurvey) -> str:
+def note(survey: CoinSurvey) -> str:
     """What the certificate says of it."""
-    words = part_words(survey.nodes, survey.groups)
+    words = part_words(survey.nodes, survey.groups, survey.statistic)
     return f"Everybody answered for all of its row, and downloaded {words}. An edge loses no less for that"
 
 

@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
+from visibility_aware_edge_ldp.aggregator.node_statistics.cycle_parts import CyclePartCollection
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
@@ -24,6 +25,7 @@ from visibility_aware_edge_ldp.compute.threads import on_cores
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, decode, encode
+from visibility_aware_edge_ldp.public.surveys.row_parts import CyclePartSurvey
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, decode_rows, encode_rows
 from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
@@ -42,13 +44,20 @@ def collect_rows(
 ) -> dict[str, RowCollection]:
     """Every user answers for its row once and then every survey's sum; what is sent goes through its bytes.
 
-    The surveys share their first round. ``dropout`` is the chance that a user never takes part, whatever its list.
+    Where 4-cycles are summed by parts all users sum together, so that each part is read once. The surveys share their
+    first round. ``dropout`` is the chance that a user never takes part, whatever its list.
     """
     random_bytes = worlds.random_bytes_for(seed)
-    collections = {name: RowCollection(survey, world.public) for name, survey in surveys.items()}
-    clients = _first_round(
-        world, surveys, collections, random_bytes, dropout, worlds.Steps(phases.of(worlds.ANSWERS), world.graph.n)
+    by_parts = any(isinstance(survey, CyclePartSurvey) for survey in surveys.values())
+    collections = {
+        name: (CyclePartCollection if isinstance(survey, CyclePartSurvey) else RowCollection)(survey, world.public)
+        for name, survey in surveys.items()
+    }
+    together, steps = (
+        world.graph.n if by_parts else USERS_AT_ONCE,
+        worlds.Steps(phases.of(worlds.ANSWERS), world.graph.n),
     )
+    clients = _first_round(world, surveys, collections, random_bytes, dropout, steps, together)
     steps = worlds.Steps(phases.of(worlds.ROWS), len(surveys) * len(clients))
     for name, survey in surveys.items():
         first = FirstRound(survey, world.public, collections[name].close_first_round())
@@ -60,6 +69,8 @@ def collect_rows(
         for octets in on_cores(answer, clients):
             collections[name].absorb(decode_rows(octets))
             steps()
+        if isinstance(given := collections[name], CyclePartCollection):
+            given.most = first.parts.most  # clients and aggregator work out the same public numbers, here once
     return collections
 
 
@@ -87,6 +98,7 @@ def _first_round(
     random_bytes: worlds.RandomBytesFor,
     dropout: float,
     steps: worlds.Steps,
+    together: int = USERS_AT_ONCE,
 ) -> list[tuple[int, TwoRoundClient]]:
     """The first user of each client with the client, once all of them have answered for their rows."""
     present = worlds.who_is_present(world.graph.n, dropout, random_bytes("dropout", 0)) if dropout else None
@@ -101,7 +113,7 @@ def _first_round(
             _ = report.digest  # kept with the report, and worked out here on all cores
         return users, sent
 
-    clients, views = [], list(worlds.cut_lists(world.whole, USERS_AT_ONCE))
+    clients, views = [], list(worlds.cut_lists(world.whole, together))
     for view, (users, sent) in zip(views, on_cores(answer, views), strict=True):
         for name, report in zip(surveys, sent, strict=True):
             collections[name].absorb_answers(report)

@@ -10,10 +10,12 @@ import pytest
 import visibility_aware_edge_ldp as va
 from support.command import run_main
 from visibility_aware_edge_ldp.aggregator.node_statistics.row_parts import part_triangles
-from visibility_aware_edge_ldp.counts.exact import triangles
+from visibility_aware_edge_ldp.aggregator.rows import cycles as count_cycles
+from visibility_aware_edge_ldp.counts.exact import cycles, triangles
 from visibility_aware_edge_ldp.evaluation.plan.downloads import MEAN, download_error, downloads, smallest_download
-from visibility_aware_edge_ldp.public.surveys.row_parts import part_survey
+from visibility_aware_edge_ldp.public.surveys.row_parts import cycle_part_survey, part_survey
 from visibility_aware_edge_ldp.simulation.row_parts import collect_parts
+from visibility_aware_edge_ldp.simulation.rows import collect_rows
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
 GRAPH = powerlaw(600, 6000, 1)
@@ -66,3 +68,22 @@ def test_the_command_prints_and_writes_them(
     assert "by what each user downloads" in shown.out
     told = run_main(monkeypatch, capsys, *asked, "triangles", "--downloads", "--json")
     assert told.json["downloads"][0]["rows"][0]["octets"] > 0
+
+
+def test_4_cycles_are_predicted_as_estimates_say_of_themselves() -> None:
+    """[PARTS.13]"""
+    plan = va.plan(family=GRAPH, epsilons=[4], trust=("user",), statistics="four_cycles", target_error=0.5)
+    true, curve = cycles(GRAPH), {each.groups: each for each in plan.downloads(4)}
+    for groups in (6, 20):
+        found = [
+            count_cycles(collect_rows(WORLD, {"c": cycle_part_survey(WORLD.public, 4, groups, str(seed))}, seed)["c"])
+            for seed in range(3)
+        ]
+        told = np.mean([float(each.standard_error) for each in found]) / true
+        assert curve[groups].relative_standard_error == pytest.approx(told, rel=0.2)
+    assert [each.octets for each in plan.downloads(4)] == sorted(each.octets for each in plan.downloads(4))
+    best = plan.smallest_download(4)
+    assert best is not None
+    assert best.mean_error <= 0.5
+    assert best.texts()[1].endswith("%")
+    assert "statistic" not in best.as_dict()

@@ -14,11 +14,13 @@ from visibility_aware_edge_ldp.public.surveys.row_parts import (
     MOST_GROUPS,
     PartRule,
     PartSurvey,
+    cycle_part_survey,
     fewest_groups,
     groups_for,
     groups_for_download,
     groups_for_share,
     parse_size,
+    part_share,
     part_size,
     part_survey,
     part_words,
@@ -140,3 +142,31 @@ def test_what_no_theorem_is_about_is_refused() -> None:
 def test_friend_visible_edges_cost_their_multiplier() -> None:
     one = survey()
     assert one.second_price(Visibility.FRIEND_VISIBLE) == 2 * one.second_price(Visibility.PRIVATE)
+
+
+def test_for_4_cycles_a_part_is_all_answers_about_one_group() -> None:
+    asked = cycle_part_survey(VIEW, 1, 10, "coin")
+    assert (asked.statistic, asked.groups, asked.parts, asked.total) == ("four_cycles", 10, 10, asked.total)
+    members = [asked.members(part) for part in range(10)]
+    assert sorted(np.concatenate(members).tolist()) == list(range(400))
+    u, v = np.triu_indices(400, 1)
+    shares = [float((np.isin(u, each) | np.isin(v, each)).mean()) for each in members]
+    assert np.mean(shares) == pytest.approx(float(part_share(10, "four_cycles")), rel=0.01)
+    assert asked.identity != cycle_part_survey(VIEW, 1, 10, "another").identity != survey(20).identity
+    with pytest.raises(BadPrivacyParameter, match="four_cycles alone"):
+        replace(asked, statistic="triangles")
+    with pytest.raises(BadPrivacyParameter, match="at least 2 groups"):
+        replace(asked, groups=1, parts=1)
+
+
+def test_shares_and_downloads_of_4_cycles_are_those_of_all_about_a_group() -> None:
+    for share, groups in (("0.75", 2), ("0.9", 2), ("0.5", 4), ("0.1", 20), ("1", 1)):
+        assert groups_for_share(share, "four_cycles") == groups
+        assert groups == 1 or part_share(groups, "four_cycles") <= Fraction(share) < part_share(
+            groups - 1, "four_cycles"
+        )
+    groups = groups_for_download(10**7, 40_000, "four_cycles")
+    assert 0.97e7 < part_size(40_000, groups, "four_cycles") <= 1e7
+    assert groups_for(VIEW, 1, download="500", statistic="four_cycles") == groups_for_download(500, 400, "four_cycles")
+    assert groups_for(VIEW, 1, 1, statistic="four_cycles") is None
+    assert part_words(4039, 20, "four_cycles").startswith("9.75 % of the first answers, about 100 kB")

@@ -95,6 +95,7 @@ class Moments:
     edge_closing_squares: Floats = field(default_factory=lambda: np.zeros(CLASSES))
     earlier_squares: Floats = field(default_factory=lambda: np.zeros(CLASSES))
     closing_squares: Floats = field(default_factory=lambda: np.zeros(CLASSES))
+    opposite_squares: Floats = field(default_factory=lambda: np.zeros(CLASSES))
     heavy_wedges: Floats = field(default_factory=lambda: np.zeros((CLASSES, CLASSES)))
     path_counts: Ints = field(default_factory=lambda: np.zeros(1, np.int64))
     values: dict[str, float] = field(default_factory=dict)

@@ -223,6 +223,7 @@ def _add_cycles(block: _Block) -> None:
     closing = links.times(links.paths(users, links)) - block.lists * (degrees[:, None] + degrees[users] - 1)
     found.closing_squares += block.by_class(closing**2)
     found.edge_closing_squares += block.by_class(closing**2 * block.lists)
+    found.opposite_squares += block.by_class(np.square(block.shared * (block.shared - 1))) / 4
     found.node_cycles[place] = (block.shared * (block.shared - 1)).sum(axis=0, dtype=np.float64) / 2
     if not found.constant:
         found.heavy_wedges += _heavy_wedges(block)

@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, did_you_mean
 from visibility_aware_edge_ldp.evaluation.gains import SPLIT_HEAD, Split, part_inside
 from visibility_aware_edge_ldp.evaluation.plan.assumed_graph import FAMILIES, assumed_graph
 from visibility_aware_edge_ldp.evaluation.plan.base import ALL, Cost, Subsample, subsample
-from visibility_aware_edge_ldp.evaluation.plan.downloads import Download, downloads, smallest_download
+from visibility_aware_edge_ldp.evaluation.plan.downloads import Curve, Download, cycle_curve, triangle_curve
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import MADE_UP_ROWS, ROWS, moments_of, numbers_of, rows_of
 from visibility_aware_edge_ldp.evaluation.plan.predictions import PREDICTIONS, Prediction, marked, offered, predictions
@@ -150,19 +150,25 @@ class Plan(Tabular):
         """The effect of making more public: edges, positions, profiles drawn by lot, or the profiles of the hubs."""
         return publicity(self.graph, self._quickly(statistic, epsilon, trust), progress)
 
+    @property
+    def downloaded_for(self) -> str:
+        """What downloads are planned for: 4-cycles where they are asked for without triangles."""
+        alone = FOUR_CYCLES.name in self.statistics and TRIANGLES.name not in self.statistics
+        return FOUR_CYCLES.name if alone else TRIANGLES.name
+
     def downloads(self, epsilon: Number = 1) -> list[Download]:
-        """The predicted error of USER triangles against what each user downloads of the first answers."""
-        return downloads(*self._assumed, epsilon=epsilon)
+        """The predicted error of USER triangles, or 4-cycles, against what each user downloads of the first answers."""
+        return self._curve(epsilon).all()
 
     def smallest_download(self, epsilon: Number = 1, target: float | None = None) -> Download | None:
         """The smallest download that reaches the target error, or the plan's own; None where none does."""
         wanted = self.target_error if target is None else target
-        return None if wanted is None else smallest_download(*self._assumed, epsilon=epsilon, target=wanted)
+        return None if wanted is None else self._curve(epsilon).smallest(wanted)
 
-    @property
-    def _assumed(self) -> tuple[VisibilityAwareGraph, float]:
-        """The world that is planned for, and its triangles."""
-        return self._moments.world, float(self._moments.value(TRIANGLES.name))
+    def _curve(self, epsilon: Number) -> Curve:
+        if self.downloaded_for == FOUR_CYCLES.name:
+            return cycle_curve(self._moments, epsilon)
+        return triangle_curve(self._moments.world, float(self._moments.value(TRIANGLES.name)), epsilon)
 
     def split(self, world: VisibilityAwareGraph) -> "Plan":
         """With what each lever of a policy with a scope does to the error of what the first lines are about."""

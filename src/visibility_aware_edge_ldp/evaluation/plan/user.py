@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import visibility_aware_edge_ldp.evaluation.plan.base as base
+from visibility_aware_edge_ldp.aggregator.node_statistics.cycle_parts import LISTS, SQUARES, TWO_SIDES
 from visibility_aware_edge_ldp.counts.degrees.degree_functions import binomial
 from visibility_aware_edge_ldp.evaluation.plan import groups
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import CLASSES, Moments, Pulls
@@ -28,6 +29,7 @@ from visibility_aware_edge_ldp.public.statistic import (
     statistic,
 )
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
+from visibility_aware_edge_ldp.public.surveys.row_parts import CyclePartSurvey
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, row_surveys
 from visibility_aware_edge_ldp.public.trust import USER
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
@@ -38,6 +40,8 @@ Ints = npt.NDArray[np.int64]
 
 # Of what a side of 4-cycles adds in one round, what it adds as a far side; and two noisy far sides beside triangles'.
 _ONE_SIDE, _TWO_SIDES = 107 / 360, 11 / 20
+# Lists hold a quarter of Σ c²(d_i + d_l): of what they do, this part is what one noisy side adds.  [PARTS.13]
+_OF_LISTS = 4 * LISTS
 _PLACES = (np.arange(16) + 0.5) / 16
 _LEVELS = 8
 # The law of a maximum: steps of its grid, deviations that it reaches beyond the means, and the tail of the normal law.
@@ -212,23 +216,56 @@ def cycles(moments: Moments, plan: Plan) -> float:
         return one_round_cycles(moments, spreads(moments, float(epsilon)))
     survey = row_surveys(moments.world.public, plan.row_epsilon, plan.summed)[FOUR_CYCLES.name]
     spread = spreads(moments, float(survey.first.epsilon))
+    return _first_cycles(moments, spread) + _cycle_noise(moments, survey, spread)
+
+
+def cycles_by_parts(moments: Moments, survey: CyclePartSurvey) -> float:
+    """Where each user reads one part of the first answers: what the coin adds, and noise for √G times as much.
+
+    [PARTS.13]
+    """
+    spread, more = spreads(moments, float(survey.first.epsilon)), survey.groups - 1
+    coin = SQUARES * float(moments.opposite_squares.sum())
+    coin += _OF_LISTS * float((moments.weights * moments.list_lengths) @ moments.around_squares) * spread.max()
+    coin += TWO_SIDES * moments.n * wedge_spread(moments, spread) * float(moments.two_stars) / 3
+    found = _first_cycles(moments, spread) + more * coin + _cycle_noise(moments, survey, spread, survey.groups)
+    return float(found)
+
+
+def _first_cycles(moments: Moments, spread: Floats) -> float:
+    """What the first answers add where all of them are read."""
     first = float(moments.closing_squares @ spread) * _ONE_SIDE
-    first += _TWO_SIDES * moments.n * float(moments.earlier_squares.sum()) * wedge_spread(moments, spread)
-    return first + _cycle_noise(moments, survey, spread)
+    return first + _TWO_SIDES * moments.n * float(moments.earlier_squares.sum()) * wedge_spread(moments, spread)
 
 
-def _cycle_noise(moments: Moments, survey: RowSurvey, spread: Floats) -> float:
-    """A pull is a sum over l of ê_kl·ê_lx for the k of a list; a path over an early l counts half."""
-    deviation = np.sqrt(_pull_variances(moments, spread))
+def _cycle_noise(moments: Moments, survey: RowSurvey, spread: Floats, groups: int = 1) -> float:
+    """A pull is a sum over l of ê_kl·ê_lx for the k of a list; a path over an early l counts half.
+
+    Of a part there are one in ``groups`` of the l, each counted so many times.
+    """
+    by_coin = 2 * moments.m / moments.n**2 * moments.around_squares * (groups - 1)
+    deviation = np.sqrt(_pull_variances(moments, spread) * groups + by_coin)
     noise = Noise(deviation, np.zeros(deviation.size), np.full(deviation.size, np.inf))
     counts, scores = moments.path_counts.astype(np.float64), _scores(survey)
     levels = _path_variances(moments, spread)
-    by_place = np.sqrt(np.outer(1 - 0.75 * _PLACES, levels)).ravel()
+    by_place = np.sqrt(np.outer(1 - 0.75 * _PLACES, levels) * groups).ravel()
     shares = np.repeat(2 * (1 - _PLACES) / len(_PLACES) / levels.size, levels.size)
     scale = comb(moments.n, 2) / max(float(counts.sum()), 1.0)
-    largest = largest_of_many(scale * counts, np.arange(counts.size, dtype=np.float64) + 0.25, by_place, shares)
-    largest += max(value**2 for kind in _asked(moments) for value in scores[kind]) / 2
+    values = np.arange(counts.size, dtype=np.float64) * groups + 0.25
+    largest = largest_of_many(scale * _in_a_part(counts, groups), values, by_place, shares)
+    largest += groups * max(value**2 for kind in _asked(moments) for value in scores[kind]) / 2
     return _row_noise(moments, survey, noise, largest)
+
+
+def _in_a_part(counts: Floats, groups: int) -> Floats:
+    """Of how many pairs so many common neighbours are in a part, where so many pairs have so many in all."""
+    found, chances = np.zeros(counts.size), np.zeros(counts.size)
+    chances[0] = 1.0
+    for many in counts.tolist():
+        found += many * chances
+        chances[1:] = chances[1:] * (1 - 1 / groups) + chances[:-1] / groups
+        chances[0] *= 1 - 1 / groups
+    return found
 
 
 def _pull_variances(moments: Moments, spread: Floats) -> Floats:

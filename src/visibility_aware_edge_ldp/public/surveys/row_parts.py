@@ -1,7 +1,8 @@
-"""USER triangles where each user downloads one part of the first answers: groups, parts, noise, price.  [PARTS.0-3]
+"""USER rows where each user downloads one part of the first answers: groups, parts, noise, price.  [PARTS.0-3, PARTS.9]
 
-A public coin puts the users into groups, in another way for each part. A part holds the first answers between users of
-one group, and each user is given one part by the coin.
+A public coin puts the users into groups, and gives each user one part. For triangles every part has groups of its own
+and holds the first answers between users of one group; for 4-cycles there is one set of groups, and a part holds all
+first answers about the users of one of them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +24,10 @@ from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.privacy import Number, parse_epsilon, parse_number
 from visibility_aware_edge_ldp.public.layout import Ints, octets
 from visibility_aware_edge_ldp.public.positions import position_count
+from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRIANGLES
 from visibility_aware_edge_ldp.public.surveys.base import Content
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
-from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
+from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, row_surveys
 from visibility_aware_edge_ldp.public.view import PublicView
 
 Bits = npt.NDArray[np.bool_]
@@ -38,41 +41,41 @@ LENGTH_STEP, LENGTH_MOST = 3, Fraction(1, 5)
 # A list longer than all but e^-40 of those that are taken as short has the weight of that length.  [PARTS.2]
 RARE = 40
 _WHICH_PART = (1 << 64) - 1
+# A sum of 4-cycles times its roundings stays below 2^52; half of the users may be away.  [TRIANGLE.2]
+SPARE_SUM = 1 << 49
 # Of a campaign: groups of fewer people hold next to nothing, and a coin is as long as a digest.
 MOST_GROUPS = 1 << 20
 _COIN = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
-class PartSurvey(RowSurvey):
-    """As ``RowSurvey``, for triangles, but a user reads only the first answers of its own part.
-
-    ``reach`` pays for the noisy length of a user's list, which decides how its triangles are summed; ``share`` is the
-    part of ``total`` that pays for the movement of a long list's noise scale.
+class CoinSurvey(RowSurvey):
+    """As ``RowSurvey``, but a user reads only the first answers of its own part, which a public coin gave it.
 
     Parameters
     ----------
     groups
-        G: a part has this many groups of users, and holds about one in G of all positions.
+        G: into so many groups users are put.
     parts
         How many parts there are.
     coin
         Any text that was public before anybody answered: with another text the groups are others.
     """
 
+    summed: ClassVar[str] = TRIANGLES.name
+    fewest: ClassVar[int] = 5
     groups: int = 0
     parts: int = 0
     coin: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.statistic != "triangles":
-            raise BadPrivacyParameter("Parts of the first answers are for triangles alone.")
-        if not 1 <= self.parts < 1 << 32 or not 5 <= self.groups < 1 << 32:
+        if self.statistic != self.summed:
+            raise BadPrivacyParameter(f"These parts of the first answers are for {self.summed} alone.")
+        if not 1 <= self.parts < 1 << 32 or not self.fewest <= self.groups < 1 << 32:
             raise BadPrivacyParameter(
-                f"There are at least 5 groups and 1 part; got {self.groups} groups and {self.parts} parts."
+                f"There are at least {self.fewest} groups and 1 part; got {self.groups} groups and {self.parts} parts."
             )
-        self.pair_noise  # noqa: B018 - refuses bad numbers before anybody is asked
 
     def content(self) -> Content:
         cut = {"groups": self.groups, "parts": self.parts, "coin": self.coin}
@@ -82,22 +85,6 @@ class PartSurvey(RowSurvey):
     def chance(self) -> Fraction:
         """s = 1/G: with it two users are in one group."""
         return Fraction(1, self.groups)
-
-    @cached_property
-    def pair_noise(self) -> SmoothPower:
-        """The noise on the sum of a short list, whose bound moves by at most 2s.  [PARTS.2]"""
-        whole = self.multipliers.private * self.total
-        return SmoothPower(whole, 2 * self.chance / whole)
-
-    @property
-    def longest_short(self) -> int:
-        """A list whose noisy length is at most this is short."""
-        return math.floor(SHORT * self.groups)
-
-    @property
-    def last_weight(self) -> int:
-        """Where the weights of short lists stop growing with their length."""
-        return self.longest_short + math.ceil(RARE / (self.multipliers.private * self.reach))
 
     def part_of(self, users: Ints) -> Ints:
         """Which part each of these users downloads."""
@@ -117,6 +104,61 @@ class PartSurvey(RowSurvey):
     @cached_property
     def _key(self) -> bytes:
         return hashlib.sha256(f"va-edge-ldp parts of first answers\x1f{self.identity}".encode()).digest()
+
+
+@dataclass(frozen=True)
+class PartSurvey(CoinSurvey):
+    """For triangles: a part has G groups of users, and holds the answers within them, about one in G of all.
+
+    ``reach`` pays for the noisy length of a user's list, which decides how its triangles are summed; ``share`` is the
+    part of ``total`` that pays for the movement of a long list's noise scale.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.pair_noise  # noqa: B018 - refuses bad numbers before anybody is asked
+
+    @cached_property
+    def pair_noise(self) -> SmoothPower:
+        """The noise on the sum of a short list, whose bound moves by at most 2s.  [PARTS.2]"""
+        whole = self.multipliers.private * self.total
+        return SmoothPower(whole, 2 * self.chance / whole)
+
+    @property
+    def longest_short(self) -> int:
+        """A list whose noisy length is at most this is short."""
+        return math.floor(SHORT * self.groups)
+
+    @property
+    def last_weight(self) -> int:
+        """Where the weights of short lists stop growing with their length."""
+        return self.longest_short + math.ceil(RARE / (self.multipliers.private * self.reach))
+
+
+@dataclass(frozen=True)
+class CyclePartSurvey(CoinSurvey):
+    """For 4-cycles: part g holds all answers at positions that a user of group g is an end of; G parts.  [PARTS.9]
+
+    ``reach``, ``total`` and ``share`` pay for what they pay for where users read all first answers.
+    """
+
+    summed: ClassVar[str] = FOUR_CYCLES.name
+    fewest: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.parts != self.groups:
+            raise BadPrivacyParameter("For 4-cycles there are as many parts as groups.")
+
+    @cached_property
+    def group_of_all(self) -> Ints:
+        """The group of every user."""
+        users = np.arange(self.nodes)
+        return self.group_of(np.zeros(users.shape, np.int64), users)
+
+    def members(self, part: int) -> Ints:
+        """The users whose answers are all in this part."""
+        return np.flatnonzero(self.group_of_all == part)
 
 
 def _below(words: npt.NDArray[np.uint64], count: int) -> Ints:
@@ -174,34 +216,75 @@ def part_survey(view: PublicView, epsilon: Number, groups: int, coin: str = "") 
     )  # fmt: skip
 
 
+def cycle_part_survey(view: PublicView, epsilon: Number, groups: int, coin: str = "") -> CyclePartSurvey:
+    """A survey of every user for 4-cycles, for one epsilon in all, with as many parts as groups.  [PARTS.9]"""
+    one = row_surveys(view, epsilon, [FOUR_CYCLES.name])[FOUR_CYCLES.name]
+    # Units so large that sums are exact to half a unit with half of the users away; far below the noise.
+    largest = largest_sum(one.first, view)
+    fineness = min(one.fineness, math.floor(math.log2(SPARE_SUM / (2 * view.n * largest))))
+    return CyclePartSurvey(
+        one.first, one.reach, one.total, one.share, max(fineness, -40), one.statistic, groups, groups, coin
+    )  # fmt: skip
+
+
+def largest_sum(first: PositionSurvey, view: PublicView, rate: float = 1.0) -> float:
+    """A public bound of any user's sum of 4-cycles by parts: no two friends have more paths than M ≤ 2n·max ê²."""
+    scores = (abs(float(score)) / rate for kind in view.non_public for score in first.channel(kind).scores)
+    return 2.0 * view.n**3 * max([1.0, *scores]) ** 2
+
+
 def fewest_groups(view: PublicView, epsilon: Number) -> int:
     """How few groups a survey of parts may have at this epsilon."""
     return max(5, math.ceil(LENGTH_STEP / (LENGTH_MOST * parse_epsilon(epsilon) * view.policy.multipliers.private)))
 
 
-def groups_for(view: PublicView, epsilon: Number, share: Number = 1, download: str | None = None) -> int | None:
+def groups_for(
+    view: PublicView,
+    epsilon: Number,
+    share: Number = 1,
+    download: str | None = None,
+    statistic: str = TRIANGLES.name,
+) -> int | None:
     """How many groups a part of the first answers has; None where everybody downloads all of them.
 
     A download is an upper limit: where all first answers are less, all are taken.
     """
     if download is None:
-        found = groups_for_share(share)
+        found = groups_for_share(share, statistic)
         return found if found > 1 else None
     most = parse_size(download)
     if view.policy.scope is None and 2 * octets(view.positions) <= most:
         return None
-    return max(groups_for_download(most, view.n), fewest_groups(view, epsilon))
+    least = fewest_groups(view, epsilon) if statistic == TRIANGLES.name else CyclePartSurvey.fewest
+    return max(groups_for_download(most, view.n, statistic), least)
 
 
-def groups_for_share(share: Number) -> int:
+def groups_for_share(share: Number, statistic: str = TRIANGLES.name) -> int:
     """How many groups there are where a user downloads at most this share of the first answers."""
     part = parse_number(share, "the share of the first answers that a user downloads")
     if not 0 < part <= 1:
         raise BadPrivacyParameter(f"A user downloads a share above 0 and at most 1 of the first answers; got {share}.")
-    return math.ceil(1 / part)
+    least = math.ceil(1 / part)
+    # For 4-cycles a part is nearly twice as large, and never above the next few numbers of groups.
+    return least if statistic == TRIANGLES.name else _fewest_with(part, least)
 
 
-def groups_for_download(octets_each: int, nodes: int) -> int:
+def _fewest_with(part: Fraction, least: int) -> int:
+    """The fewest groups of which one's users are in at most this part of all positions."""
+    low, high = least, 2 * least
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if part_share(middle, FOUR_CYCLES.name) <= part else (middle + 1, high)
+    return low
+
+
+def part_share(groups: int, statistic: str = TRIANGLES.name) -> Fraction:
+    """Which share of all positions a part has: those within a group, or those with an end in one of the groups."""
+    s = Fraction(1, groups)
+    return s if statistic == TRIANGLES.name else s * (2 - s)
+
+
+def groups_for_download(octets_each: int, nodes: int, statistic: str = TRIANGLES.name) -> int:
     """How many groups there are where a part of this roster's first answers has about so many octets."""
     left = octets_each - octets(nodes)
     if left <= 0:
@@ -210,20 +293,25 @@ def groups_for_download(octets_each: int, nodes: int) -> int:
             "allow more."
         )
     # Groups differ in size, so that the largest part is a little larger than the average one.
-    return max(1, math.ceil(Fraction(position_count(nodes), 8 * left) * Fraction(101, 100)))
+    return groups_for_share(min(Fraction(800 * left, 101 * position_count(nodes)), Fraction(1)), statistic)
 
 
-def part_size(nodes: int, groups: int) -> float:
+def part_size(nodes: int, groups: int, statistic: str = TRIANGLES.name) -> float:
     """About how many octets a user downloads: who answered, and the bits of one part."""
-    return octets(nodes) + position_count(nodes) / (8 * groups)
+    if statistic == TRIANGLES.name:
+        return octets(nodes) + position_count(nodes) / (8 * groups)
+    return octets(nodes) + position_count(nodes) * float(part_share(groups, statistic)) / 8
 
 
-def part_words(nodes: int, groups: int) -> str:
+def part_words(nodes: int, groups: int, statistic: str = TRIANGLES.name) -> str:
     """What a user downloads, as people read it."""
-    size = part_size(nodes, groups)
+    size = part_size(nodes, groups, statistic)
     small = f"{size / 1e6:,.0f} MB" if size > 1e6 else f"{math.ceil(size / 1e3):,} kB"
     words = f"{size / 1e9:,.1f} GB" if size >= 0.95e9 else small
-    return f"1/{groups} of the first answers, about {words}, that a public coin chose"
+    share = f"1/{groups}"
+    if statistic != TRIANGLES.name:
+        share = f"{100 * float(part_share(groups, statistic)):.3g} %"
+    return f"{share} of the first answers, about {words}, that a public coin chose"
 
 
 _UNITS = {"": 1, "B": 1, "KB": 1000, "MB": 1000**2, "GB": 1000**3}
