@@ -162,7 +162,7 @@ def _one_noisy_side(scores: Scores | GroupScores, known: Rows | None, step: Step
     """
     matrix: ScoreMatrix = PlaneMatrix(scores) if isinstance(scores, Scores) else scores.matrix
     noisy = scores.node_sums(_is_noisy) > 0
-    if known is None:
+    if known is None or (isinstance(scores, Scores) and int(noisy.sum()) <= CERTAIN_ROWS + SAMPLED_ROWS):
         rows, weights = _sampled_rows(scores.node_sums(score), np.flatnonzero(noisy))
     else:
         rows, weights = _rows_by_size(known, noisy)
