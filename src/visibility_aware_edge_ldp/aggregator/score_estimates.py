@@ -195,11 +195,15 @@ class ScoreEstimates:
             flat = {f"{TRIANGLE_SUMS}/{key}": value for key, value in found.items()}
         else:
             self.budget.refuse_sampling()
+            squares = np.zeros(self.scores.n)
             flat = triangles.sum_over_pairs(
                 self.scores,
                 lambda block: {f"{n}/{key}": value for n in sorted(names) for key, value in _SUMMED[n](block).items()},
                 scored_only=CYCLE_SUMS not in names,
+                squares=squares,
             )
+            if self.scores.is_counted and CYCLE_SUMS in names:
+                rows = cycles.Rows(np.arange(squares.size), np.ones(squares.size), squares)
         sums: dict[str, triangles.Sums] = {
             name: {key.partition("/")[2]: value for key, value in flat.items() if key.startswith(f"{name}/")}
             for name in names

@@ -34,13 +34,23 @@ from visibility_aware_edge_ldp.compute.plain import (
     pair_sums,
     response,
     rows,
+    symbols,
     tile_table,
     tiles,
 )
 from visibility_aware_edge_ldp.compute.plain.bitset import Sums, Words
 
 Kernels = Literal[
-    "bitset", "common_neighbours", "fits", "group_sums", "pair_sums", "response", "rows", "tile_table", "tiles"
+    "bitset",
+    "common_neighbours",
+    "fits",
+    "group_sums",
+    "pair_sums",
+    "response",
+    "rows",
+    "symbols",
+    "tile_table",
+    "tiles",
 ]
 PLAIN: dict[Kernels, ModuleType] = {
     "bitset": bitset,
@@ -50,6 +60,7 @@ PLAIN: dict[Kernels, ModuleType] = {
     "pair_sums": pair_sums,
     "response": response,
     "rows": rows,
+    "symbols": symbols,
     "tile_table": tile_table,
     "tiles": tiles,
 }
@@ -132,12 +143,13 @@ def _compiled() -> dict[Kernels, ModuleType]:
             pair_sums,
             response,
             rows,
+            symbols,
             tile_table,
             tiles,
         )
     except ImportError:
         return PLAIN
-    found = (bitset, common_neighbours, fits, group_sums, pair_sums, response, rows, tile_table, tiles)
+    found = (bitset, common_neighbours, fits, group_sums, pair_sums, response, rows, symbols, tile_table, tiles)
     return dict(zip(PLAIN, found, strict=True))
 
 

@@ -54,13 +54,17 @@ FORMS = (
     (_spread_square, _spread_spread),
     (_spread_spread, _spread_spread),
 )
+# Products with others need the first ones pair by pair; of those that stand alone, node sums tell the sum.  [COUNTS.6]
+PAIRED, ALONE = FORMS[:5], (FORMS[1], *FORMS[5:])
 
 
 def cycle_sums(block: PairBlock) -> Sums:
     """The block's part of every sum over pairs that 4-cycles need; names count the noisy sides."""
-    if (known := block.sums(FORMS, ((square, spread),))) is not None:
-        return dict(zip(NAMES, whole_cycles(known[-8:]).tolist(), strict=True))
     scores = block.scores
+    if (known := block.sums(PAIRED, ((square, spread),))) is not None:
+        alone = np.array([scores.over_node(*form)[block.start : block.stop].sum() for form in ALONE])
+        sums = np.concatenate([[known[5] - alone[0]], known[6:], alone[1:]])
+        return dict(zip(NAMES, whole_cycles(sums).tolist(), strict=True))
     forms = np.stack([scores.form_weights(left, right) for left, right in FORMS])
     skew = scores.skew_weights(square, spread)
     found = backend.kernels("pair_sums").cycle_sums(block.counts, block.differences, forms, skew)
@@ -158,7 +162,7 @@ def _one_noisy_side(scores: Scores | GroupScores, known: Rows | None, step: Step
     """
     matrix: ScoreMatrix = PlaneMatrix(scores) if isinstance(scores, Scores) else scores.matrix
     noisy = scores.node_sums(_is_noisy) > 0
-    if known is None:
+    if known is None or (isinstance(scores, Scores) and int(noisy.sum()) <= CERTAIN_ROWS + SAMPLED_ROWS):
         rows, weights = _sampled_rows(scores.node_sums(score), np.flatnonzero(noisy))
     else:
         rows, weights = _rows_by_size(known, noisy)

@@ -7,6 +7,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import Bits, Words, unpack_rows
+from visibility_aware_edge_ldp.compute.plain.symbols import VALUES
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, rows_of
 from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
@@ -91,6 +92,8 @@ class PlaneMatrix:
 
     def times(self, left: Matrix) -> Matrix:
         scores, total = self.scores, np.zeros_like(left)
+        if scores.is_counted and self._is_dense:
+            return self._times_symbols(left)
         for plane, weight in enumerate(scores.weights(score).astype(np.float32)):
             if plane in scores.complete:
                 total += weight * _times_complete(scores.complete[plane], left)
@@ -101,6 +104,24 @@ class PlaneMatrix:
             else:
                 total += weight * _times_dense(scores.strips[plane], left)
         return total
+
+    @property
+    def _is_dense(self) -> bool:
+        """Whether looking up two columns at a time takes less than adding one number for each one of a plane."""
+        scores = self.scores
+        return len(scores.values) < VALUES and 2 * int(scores.plane_degrees.sum()) >= scores.n**2
+
+    def _times_symbols(self, left: Matrix) -> Matrix:
+        """Symbol s is number s + 1 and lies in plane s last; each of its planes adds what it is more than the last."""
+        scores = self.scores
+        numbers = np.zeros((scores.planes.shape[2] * 64, len(left)), np.float32)
+        numbers[: left.shape[1]] = left.T
+        names = np.arange(1, len(scores.values) + 1)
+        steps = np.rint(np.linalg.solve(scores.member.astype(np.float64), names)).astype(np.uint8)
+        values = np.concatenate([[0.0], scores.values]).astype(np.float32)
+        kernel = backend.kernels("symbols").times
+        parts = on_cores(lambda piece: kernel(scores.planes, steps, values, numbers, *piece), pieces_of(0, scores.n))
+        return np.ascontiguousarray(np.concatenate(list(parts)).T)
 
 
 def _times_complete(nodes: Bits, left: Matrix) -> Matrix:

@@ -45,6 +45,8 @@ Counts = npt.NDArray[np.int32]
 Matrix = npt.NDArray[np.float32]
 # With fewer two-paths than this for each pair of nodes, walking them is faster than counting words.
 SPARSE = 4
+# What rounding leaves of the difference of two equal numbers is less than this part of them.
+ROUNDING = 2.0**-48
 ScoreFunction = Callable[[Floats], Floats]
 Outcomes = list[tuple[list[Octets], list[float]]]
 """For public edges and each asked class: nested packed bits, and the score of each outcome."""
@@ -178,10 +180,36 @@ class Scores(PlaneScores):
     def form_weights(self, left: ScoreFunction, right: ScoreFunction) -> Floats:
         """The weights of the counts of ``plane_pairs`` that give (F[left, right] + F[right, left])/2."""
         if (left, right) not in self._forms:
-            f, g = self.weights(left), self.weights(right)
+            f, g = self._clean_weights(left), self._clean_weights(right)
             each = [(f[a] * g[b] + f[b] * g[a]) / 2 if a != b else f[a] * g[a] for a, b in self.plane_pairs]
             self._forms[left, right] = np.array(each)
         return self._forms[left, right]
+
+    def _clean_weights(self, function: ScoreFunction) -> Floats:
+        """The planes' weights, with 0 for one that is a difference of equal numbers but for their rounding.
+
+        The spread of a symmetric answer is the same for 0 and 1, so that answers take no part in it.  [COUNTS.6]
+        """
+        weights, values = self.weights(function), function(self.values)
+        return np.where(
+            np.abs(weights) > ROUNDING * weighted(np.abs(values), np.abs(self.symbol_weights.T)), weights, 0
+        )
+
+    def over_node(self, left: ScoreFunction, right: ScoreFunction) -> Floats:
+        """For each node w, the sum of f(ê_uw) g(ê_wv) over all pairs of other nodes {u, v}, and of the two turned.
+
+        f and g are the two functions; of the turned one the half is taken of both: all nodes together have the sum
+        of (F[left, right] + F[right, left])/2 over all pairs.
+        """
+        if (left, right) not in self._over_node:
+            both = self.node_sums(lambda value: left(value) * right(value))
+            self._over_node[left, right] = (self.node_sums(left) * self.node_sums(right) - both) / 2
+        return self._over_node[left, right]
+
+    @cached_property
+    def _over_node(self) -> dict[tuple[ScoreFunction, ScoreFunction], Floats]:
+        """Every block of pairs asks for its nodes' part of the same ones."""
+        return {}
 
     @cached_property
     def _forms(self) -> dict[tuple[ScoreFunction, ScoreFunction], Floats]:
@@ -190,7 +218,7 @@ class Scores(PlaneScores):
 
     def skew_weights(self, left: ScoreFunction, right: ScoreFunction) -> Floats:
         """The weights of the differences of unequal planes' counts that give (F[left, right] − F[right, left])/2."""
-        f, g = self.weights(left), self.weights(right)
+        f, g = self._clean_weights(left), self._clean_weights(right)
         return np.array([(f[a] * g[b] - f[b] * g[a]) / 2 for a, b in self.plane_pairs if a != b])
 
     @cached_property

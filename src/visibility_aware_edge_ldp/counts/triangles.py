@@ -40,6 +40,8 @@ class PairBlock:
         For each of ``Scores.plane_pairs``, N_aa, or N_ab + N_ba: in how many ways each pair is joined through the two.
     differences
         For those with a ≠ b, N_ab − N_ba.
+    squares
+        For each node from ``start`` on, the squared two-paths of its pairs in the block, once ``sums`` has made them.
     """
 
     def __init__(self, scores: Scores, start: int, last: int | None = None) -> None:
@@ -50,6 +52,7 @@ class PairBlock:
             held[:] = unpack_rows(plane[start : self.stop], self.last, start)
         self.ordered = scores.shared_among(np.arange(start, self.stop), start, self.last) if scores.is_counted else None
         self._sums: Floats | None = None
+        self.squares: Floats | None = None
 
     @cached_property
     def _counted(self) -> tuple[Counts, Counts]:
@@ -82,10 +85,13 @@ class PairBlock:
             weights = np.stack([scores.form_weights(*form) for form in forms])
             own = np.stack([scores.weights(score), scores.weights(spread)])
             ends, skew = scores.node_sums(score)[self.start : self.last], [scores.skew_weights(*f) for f in with_skew]
-            found = np.zeros((13 if with_skew else 5, ends.size))
+            found, squares = np.zeros((10 if with_skew else 5, ends.size)), np.zeros(self.stop - self.start)
             kernel = backend.kernels("group_sums").add_pair_sums
-            kernel(self.ordered, self.bits, weights, np.concatenate([*skew, np.empty(0)]), own, ends, found)
+            kernel(self.ordered, self.bits, weights, np.concatenate([*skew, np.empty(0)]), own, ends, found, squares)
             self._sums = found.sum(axis=1)
+            if with_skew:
+                self.squares = found[5]
+                self.squares[: squares.size] += squares
         return self._sums
 
     def _both_ways(self, a: int, b: int, total: Counts, difference: Counts) -> None:
@@ -123,11 +129,16 @@ class PairBlock:
 
 
 def sum_over_pairs(
-    scores: Scores, summand: Callable[[PairBlock], Sums], *, scored_only: bool = False
+    scores: Scores,
+    summand: Callable[[PairBlock], Sums],
+    *,
+    scored_only: bool = False,
+    squares: Floats | None = None,
 ) -> dict[str, float]:
     """Add up a summand over all blocks; the order of addition does not depend on the threads.
 
-    ``scored_only``: pairs whose own score is 0 add nothing, so that a block ends at its last score.
+    ``scored_only``: pairs whose own score is 0 add nothing, so that a block ends at its last score. ``squares``: where
+    planes are counted and 4-cycles summed, each node's squared two-paths to all others are added to them.
     """
     scores = scores.in_group_order()
     if len(scores.complete) < len(scores.planes):
@@ -137,7 +148,16 @@ def sum_over_pairs(
     _ = scores.group_degrees, scores.lists
     lasts = scores.last_columns(BLOCK).tolist() if scored_only else None
     starts = range(0, scores.n, BLOCK)
-    parts = list(on_cores(lambda start: summand(PairBlock(scores, start, lasts and lasts[start // BLOCK])), starts))
+
+    def part(start: int) -> tuple[Sums, Floats | None]:
+        block = PairBlock(scores, start, lasts and lasts[start // BLOCK])
+        return summand(block), block.squares
+
+    parts = []
+    for start, (sums, across) in zip(starts, on_cores(part, starts), strict=True):
+        parts.append(sums)
+        if squares is not None and across is not None:
+            squares[start : start + across.size] += across
     return {key: float(np.sum([part[key] for part in parts])) for key in parts[0]}
 
 

@@ -27,7 +27,7 @@ from visibility_aware_edge_ldp.compute.compiled.instructions import (
 )
 from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL as SIDE
 from visibility_aware_edge_ldp.compute.plain.bitset import zeros_in_line
-from visibility_aware_edge_ldp.compute.plain.pair_sums import LANES, cycle_terms, triangle_terms
+from visibility_aware_edge_ldp.compute.plain.pair_sums import CHUNK, LANES, cycle_terms, triangle_terms
 
 # Ten sums of products, and the sum of squares.
 SUMS = 11
@@ -393,7 +393,8 @@ class _Pairs(NamedTuple):
     counts: Any  # of planes a and b so many octets later
     by_first: Any
     by_second: Any
-    planes: Any  # as many numbers as there are planes
+    noisy: Any  # for each plane a number, or None where its weight of the spread is 0
+    scored: Any  # the same of the spread times the score
     bits: Any
     by_plane: Any
     forms: Any
@@ -403,10 +404,24 @@ class _Pairs(NamedTuple):
     end: Any
     sums: Any
     columns: Any
+    lanes: Any
 
 
-def _pair_forms(write: _Writer, at: _Pairs, planes: int, used: int, column: Any, octets: int) -> list[_Vector]:
-    """So many forms, and with eight of them the difference, for the columns from ``column`` on."""
+def _taking_part(parts: Any) -> Any:
+    """For two planes, the forms whose weight need not be 0; the last is the difference."""
+    noisy, scored = ([not isinstance(each, types.NoneType) for each in parts.types[k].types] for k in (3, 4))
+
+    def used(a: int, b: int) -> list[bool]:
+        mixed = noisy[a] or noisy[b]
+        return [True, True, noisy[a] and noisy[b], mixed, scored[a] and scored[b], mixed and a != b]
+
+    return used
+
+
+def _pair_forms(
+    write: _Writer, at: _Pairs, planes: int, takes_part: Any, used: int, column: Any, octets: int
+) -> list[_Vector]:
+    """So many forms, and with five of them the difference, for the columns from ``column`` on."""
     builder, integers = write.builder, ir.VectorType(code.PLACE, write.width)
     kept = [write.every(_ZERO) for _ in range(used + 1)]
     start = builder.add(builder.ptrtoint(at.counts, _WORD), builder.mul(column, number(octets)))
@@ -419,16 +434,17 @@ def _pair_forms(write: _Writer, at: _Pairs, planes: int, used: int, column: Any,
 
     pairs = [(a, b) for a in range(planes) for b in range(a + 1)]
     for place, (a, b) in enumerate(pairs):
-        there = count(a, b)
+        there, takes = count(a, b), takes_part(a, b)
         if a != b:
             back = count(b, a)
-            if used > 3:
+            if used > 3 and takes[5]:
                 odd = write.number(at.skew, number(place - a))
                 kept[used] = kept[used] + odd * write.doubles(builder.sub(there, back))
             there = builder.add(there, back)
         total = write.doubles(there)
         for q in range(used):
-            kept[q] = kept[q] + write.number(at.forms, number(q * len(pairs) + place)) * total
+            if takes[q]:
+                kept[q] = kept[q] + write.number(at.forms, number(q * len(pairs) + place)) * total
     return kept
 
 
@@ -455,12 +471,15 @@ def _pair_adder(width: int, used: int) -> Any:
             each = zip(signature.args[0].types, values, strict=True)
             at, write = _Pairs(*(code.data_of(context, builder, *one) for one in each)), _Writer(builder, width)
             with cgutils.for_range_slice(builder, args[1], args[2], number(width), _WORD) as (column, _):
-                forms = _pair_forms(write, at, planes, used, column, octets)
+                forms = _pair_forms(write, at, planes, _taking_part(parts), used, column, octets)
                 here, noise = _pair_own(write, at, planes, column)
                 ends = write.every(at.end) + write.load(at.ends, column)
                 terms = list(triangle_terms(forms[:3], here, noise, ends))
                 if used > 3:
-                    terms += [*cycle_terms(forms[:5], forms[used]), *forms[5:used]]
+                    square = forms[0] * forms[0]
+                    lane = builder.and_(builder.sub(column, args[1]), number(LANES - 1))
+                    write.store(write.load(at.lanes, lane) + square, at.lanes, lane)
+                    terms += [square, *cycle_terms(forms[:5], forms[used])[1:]]
                 for q, term in enumerate(terms):
                     place = builder.add(builder.mul(number(q), at.columns), column)
                     write.store(write.load(at.sums, place) + term, at.sums, place)
@@ -472,28 +491,42 @@ def _pair_adder(width: int, used: int) -> Any:
 
 
 _add_triangle_pairs, _add_triangle_pair = _pair_adder(LANES, 3), _pair_adder(1, 3)
-_add_cycle_pairs, _add_cycle_pair = _pair_adder(LANES, 8), _pair_adder(1, 8)
+_add_cycle_pairs, _add_cycle_pair = _pair_adder(LANES, 5), _pair_adder(1, 5)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _add_pair_sums(ordered: Any, planes: Any, bits: Any, forms: Any, skew: Any, own: Any, ends: Any, sums: Any) -> None:
-    columns = sums.shape[1]
-    for i in range(min(ordered.shape[2], columns - 1)):
-        mine, held = ordered[:, :, i], bits[:, i]
-        parts = (
-            mine, mine.strides[0], mine.strides[1], planes, held, held.strides[0], forms, skew, own, ends,
-            ends[i], sums, columns,
-        )  # fmt: skip
-        first = i + 1
-        last = first + (columns - first) // LANES * LANES
-        if forms.shape[0] > 3:
-            _add_cycle_pairs(parts, first, last)
-            _add_cycle_pair(parts, last, columns)
-        else:
-            _add_triangle_pairs(parts, first, last)
-            _add_triangle_pair(parts, last, columns)
+def _add_pair_sums(
+    ordered: Any, noisy: Any, scored: Any, bits: Any, forms: Any, skew: Any, own: Any, ends: Any, sums: Any,
+    squares: Any,
+) -> None:  # fmt: skip
+    columns, lanes = sums.shape[1], np.empty(LANES)
+    for start in range(0, columns, CHUNK):
+        stop = min(start + CHUNK, columns)
+        for i in range(min(ordered.shape[2], stop - 1)):
+            mine, held = ordered[:, :, i], bits[:, i]
+            parts = (
+                mine, mine.strides[0], mine.strides[1], noisy, scored, held, held.strides[0], forms, skew, own, ends,
+                ends[i], sums, columns, lanes,
+            )  # fmt: skip
+            first = max(start, i + 1)
+            last = first + (stop - first) // LANES * LANES
+            if forms.shape[0] > 3:
+                lanes[:] = 0.0
+                _add_cycle_pairs(parts, first, last)
+                _add_cycle_pair(parts, last, stop)
+                squares[i] += _halved(lanes)
+            else:
+                _add_triangle_pairs(parts, first, last)
+                _add_triangle_pair(parts, last, stop)
 
 
-def add_pair_sums(ordered: Any, bits: Any, forms: Any, skew: Any, own: Any, ends: Any, sums: Any) -> None:
-    """As ``group_sums.add_pair_sums``: in one pass, several columns at a time; compiled for each number of planes."""
-    _add_pair_sums(ordered, (0,) * len(ordered), bits, forms, skew, own, np.ascontiguousarray(ends), sums)
+def add_pair_sums(ordered: Any, bits: Any, forms: Any, skew: Any, own: Any, ends: Any, sums: Any, squares: Any) -> None:
+    """As ``group_sums.add_pair_sums``: in one pass, several columns at a time.
+
+    Compiled for each number of planes, and for which of them have weights of 0.
+    """
+    first = np.cumsum(np.arange(len(ordered))) + np.arange(len(ordered))  # where each plane's weight with itself is
+    noisy, scored = (
+        tuple(0 if q >= len(forms) or forms[q, place] else None for place in first.tolist()) for q in (2, 4)
+    )
+    _add_pair_sums(ordered, noisy, scored, bits, forms, skew, own, np.ascontiguousarray(ends), sums, squares)

@@ -10,6 +10,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows
 from visibility_aware_edge_ldp.compute.plain.pair_sums import (
+    CHUNK,
     LANES,
     Bits,
     Floats,
@@ -96,20 +97,26 @@ def _by_lanes(terms: Floats) -> Floats:
 
 
 def add_pair_sums(
-    ordered: Shorts, bits: Bits, forms: Floats, skew: Floats, own: Floats, ends: Floats, sums: Floats
+    ordered: Shorts, bits: Bits, forms: Floats, skew: Floats, own: Floats, ends: Floats, sums: Floats, squares: Floats
 ) -> None:
-    """Add the terms of ``triangle_sums`` and, with eight forms, of ``cycle_sums`` to the columns' ``sums``.
+    """Add the terms of ``triangle_sums`` and, with five forms, of 4-cycles to the columns' ``sums``.
 
     ``ordered[a, b]`` are the counts of planes a and b, and ``counts`` those of (a, b) and (b, a) together, for all
-    a ≥ b; ``differences`` are the first less the second, for a > b.
+    a ≥ b; ``differences`` are the first less the second, for a > b. The terms of 4-cycles are those of ``cycle_terms``,
+    but that the first is the squared form alone; of each row it is added to ``squares``, too. Where a plane has weight
+    0 with itself in the third or fifth form, which are of one function twice, it has none in them at all.
     """
     counts, differences = both_ways(ordered)
     found, inside = combined(forms, counts), upper(*ordered.shape[2:])
     here, noise = combined(own, bits) * inside
     terms = list(triangle_terms(tuple(found[:3]), here, noise, ends[: len(here), None] + ends[None, :]))
     if len(forms) > 3:
-        odd = combined(skew[None], differences)[0]
-        terms += [term * inside for term in (*cycle_terms(found, odd), *found[5:])]
+        odd, square = combined(skew[None], differences)[0], found[0] * found[0]
+        terms += [term * inside for term in (square, *cycle_terms(found, odd)[1:])]
+        for start in range(0, inside.shape[1], CHUNK):
+            for row in range(len(inside)):
+                part = square[row : row + 1, max(start, row + 1) : start + CHUNK]
+                squares[row] += _by_lanes(part)[0] if part.size else 0.0
     sums += np.stack([term.sum(axis=0) for term in terms])
 
 

@@ -19,6 +19,8 @@ Slots = npt.NDArray[np.int64]
 Octets = npt.NDArray[np.uint8]
 # Sums over a row of ``group_sums`` are added up in so many places: as many doubles as the widest registers hold.
 LANES = 8
+# Sums over pairs of planes are added up in chunks of so many columns: those of a chunk stay in the nearest cache.
+CHUNK = 256
 
 
 def upper(rows: int, columns: int) -> Bits:
