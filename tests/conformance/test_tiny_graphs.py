@@ -20,7 +20,7 @@ import pytest
 from support.estimator_runs import Cell, Run, Setting, cells_of, estimates_or_reasons, run_of
 from support.estimator_ways import WAYS
 from support.interval_checks import odd_shapes
-from visibility_aware_edge_ldp.aggregator.estimate import student
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, student
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.statistic import exact
@@ -101,6 +101,14 @@ def drawn(draw: random.Random) -> tuple[VisibilityAwareGraph, Setting]:
     return VisibilityAwareGraph(graph, shares).grouped(groups), Setting(words, policy, epsilon, away)
 
 
+def open_entries_alone(told: Estimate, truth: object) -> Run:
+    """The run of an estimate; where entries have infinite errors, whether it holds the truth is said of these alone."""
+    run, (low, high) = run_of(told, truth), told.interval()
+    is_open = np.isinf(np.atleast_1d(told.variance))
+    held = np.atleast_1d((low <= np.asarray(truth)) & (np.asarray(truth) <= high))
+    return run._replace(held=float(held[is_open].all())) if is_open.any() else run
+
+
 def odd_draws(way: str, seed: str, count: int) -> list[str]:
     """What is odd about so many draws, a line each."""
     how, lines = WAYS[way], []
@@ -113,7 +121,7 @@ def odd_draws(way: str, seed: str, count: int) -> list[str]:
                 lines += odd([Cell(at, way, name, (), (told,))])
                 continue
             truth = in_shape({name: exact(world.graph, name)}, {name: told})[name]
-            lines += odd([Cell(at, way, name, (run_of(told, truth),))])
+            lines += odd([Cell(at, way, name, (open_entries_alone(told, truth),))])
     return lines
 
 
