@@ -24,13 +24,14 @@ from visibility_aware_edge_ldp.counts.scores import Matrix
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.randomness import Integers, RandomBytes
 from visibility_aware_edge_ldp.public.layout import Ints
+from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.surveys.row_parts import CyclePartSurvey
 from visibility_aware_edge_ldp.public.surveys.rows import RowReport
 
 NAME = "user 4-cycles, parts of the first answers"
 GROUPS = 3
-SHORT = Split("13/20", "1/40", "13/40", "5/28", -4, "four_cycles")
+SHORT = Split("13/20", "1/40", "13/40", "5/28", -4, FOUR_CYCLES.name)
 MIXED = FOUR["three classes"]
 Inside = tuple[bool, ...]
 Change = Callable[[CyclePartSurvey, FirstRound], tuple[CyclePartSurvey, FirstRound]]

@@ -198,10 +198,11 @@ def _print_downloads(found: Plan) -> None:
     """At the ε that the first lines are about."""
     from visibility_aware_edge_ldp.evaluation.plan.downloads import HEAD
     from visibility_aware_edge_ldp.evaluation.plan.summary import focus, percent
+    from visibility_aware_edge_ldp.public.statistic import statistic
 
     epsilon, target = focus(found)[1], percent(found.target_error or 0)
     rows = [row.texts() for row in found.downloads(str(epsilon))]
-    what = "4-cycles" if found.downloaded_for == "four_cycles" else "triangles"
+    what = statistic(found.downloaded_for).label
     _table(f"USER {what} alone at ε = {epsilon:g}, by what each user downloads (--download):", (HEAD, rows))
     best = found.smallest_download(str(epsilon))
     typer.echo(
