@@ -91,7 +91,7 @@ def test_a_new_campaign_of_which_people_download_parts(town: Path, campaign: Run
         (("--share", "0.5"), "at most 1/"),
         (("--share", "0.1", "--question", "degrees", "--statistics", "edges"), "Only the question 'triangles'"),
         (("--share", "0.1", "--statistics", "four_cycles"), "where triangles are counted"),
-        (("--share", "0.02"), "Of 60 people at most 30 groups"),
+        (("--share", "0.01"), "60 people are put into 100 groups"),
         (("--share", "0.0000001"), "there would be 10,000,000"),
     ):
         refused = campaign("new", "refused", *words, *more)

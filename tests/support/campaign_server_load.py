@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
@@ -195,29 +196,33 @@ def shuffled_requests(lab: Lab) -> list[bytes]:
     return [lab.request(int(p), lab.report(int(p))) for p in order]
 
 
-def figures(store_url: str = "", people: int = PEOPLE) -> dict[str, object]:
-    """The whole figure."""
+def figures(store_url: str = "", people: int = PEOPLE, rounds: int = 5) -> dict[str, object]:
+    """The whole figure: the server in turns with the echo, each time with an empty store, and the middle of each.
+
+    One turn takes a second, in which a virtual machine's speed moves by a third. A store that is named is used once.
+    """
     with tempfile.TemporaryDirectory() as folder:
         lab = new_lab(Path(folder) / "campaign", people, closes=(FAR,))
         requests = shuffled_requests(lab)
         octets = sum(len(lab.report(p)) for p in lab.asked[::97]) / len(lab.asked[::97])
-        echo = echo_load(requests)
-        durable = durable_load(lab, requests, store_url or sqlite_url(Path(folder)))
-        again = echo_load(requests)
+        durable, echo = list[Load](), [echo_load(requests)]
+        for turn in range(1 if store_url else rounds):
+            (place := Path(folder) / f"store {turn}").mkdir()
+            durable.append(durable_load(lab, requests, store_url or sqlite_url(place)))
+            echo.append(echo_load(requests))
         each = stages(lab)
-    ratio = durable.rate / ((echo.rate + again.rate) / 2)
-    cost = (echo.processor + again.processor) / 2
-    met = durable.rate >= 3_000 and durable.p99 <= 0.2 and ratio >= 0.3 and durable.statuses == {201: len(requests)}
+    ratio = median(one.rate for one in durable) / median(one.rate for one in echo)
+    stored, cost = median(one.processor for one in durable), median(one.processor for one in echo)
+    complete = all(one.rate >= 3_000 and one.p99 <= 0.2 and one.statuses == {201: len(requests)} for one in durable)
     return {
         "reports": len(requests),
         "octets a report": round(octets),
-        "bare ASGI echo": str(echo),
-        "durable": str(durable),
-        "bare ASGI echo again": str(again),
+        "bare ASGI echo": [str(one) for one in echo],
+        "durable": [str(one) for one in durable],
         "ratio to the echo": round(ratio, 3),
-        "ratio of processor time": round(cost / durable.processor, 3) if cost else None,
+        "ratio of processor time": round(cost / stored, 3) if cost else None,
         "stages, µs of processor time": each,
-        "met": met,  # at least 3,000 a second and 0.3 of the echo, and p99 at most 200 ms
+        "met": complete and ratio >= 0.3,  # each time at least 3,000 a second, p99 at most 200 ms; 0.3 of the echo
     }
 
 

@@ -249,10 +249,10 @@ def _in_parts(rule: PartRule) -> Question:
 
 
 def _part_survey(view: PublicView, epsilon: Fraction, rule: PartRule) -> PartSurvey:
-    if 2 * rule.groups > view.n:
+    if rule.groups > view.n:
         raise ProtocolViolation(
-            f"Of {view.n:,} people at most {view.n // 2:,} groups can be made, and there are {rule.groups:,}: with "
-            "fewer than two people in a group a part tells nothing. Let everybody download more."
+            f"{view.n:,} people are put into {rule.groups:,} groups, of which most are empty, so that parts of the "
+            "first answers tell nothing. Let everybody download more."
         )
     return part_survey(view, epsilon, rule.groups, rule.coin)
 

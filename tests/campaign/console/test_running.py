@@ -9,8 +9,8 @@ import pytest
 
 from support.console_visitor import INJECTED
 from visibility_aware_edge_ldp.campaign.console.running import LOCK, run_console
-from visibility_aware_edge_ldp.campaign.signed_documents import lock
 from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.file_lock import lock
 
 
 @pytest.mark.parametrize("address", ["http://console.example.org", "ftp://127.0.0.1", "https://a:b@c.org"])
