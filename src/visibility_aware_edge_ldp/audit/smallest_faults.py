@@ -42,8 +42,9 @@ WHY: dict[str, str] = {
     "same client is audited at size (user triangles).",
     "user triangles, parts of the first answers": "The second round's noise is made for a PRIVATE edge, whatever its "
     "class: a friend-visible one loses less there than it may.",
-    "user 4-cycles, parts of the first answers": "Walked on four users, and second rounds of seven, whose sums and bounds "
-    "move by less than they may; users who read all first answers draw by the same law, and are audited at size.",
+    "user 4-cycles, parts of the first answers": "Walked on four users, and second rounds of seven, whose sums and "
+    "bounds move by less than they may; users who read all first answers draw by the same law, and are audited at "
+    "size.",
     "many power noises": "A bound from samples; one such noise is walked exactly (power noise).",
 }
 
