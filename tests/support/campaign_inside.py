@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.campaign.server.app import App, open_store
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stores.store import Grouping
 
-QUICK = Grouping(pauses=())
+QUICK = Grouping(pause=0)
 
 
 @dataclass

@@ -57,7 +57,7 @@ def uploads(count: int) -> list[Upload]:
 def test_nobody_is_told_before_the_commit_and_groups_are_committed_at_once() -> None:
     async def main() -> None:
         store = Recorded()
-        writer = Writer(store, Grouping(most=10, pauses=(0.02,)))  # type: ignore[arg-type]
+        writer = Writer(store, Grouping(most=10, pause=0.02))  # type: ignore[arg-type]
         futures = [writer.put(upload) for upload in uploads(25)]
         await asyncio.sleep(0.1)
         assert not any(future.done() for future in futures)
@@ -70,9 +70,11 @@ def test_nobody_is_told_before_the_commit_and_groups_are_committed_at_once() -> 
     asyncio.run(main())
 
 
-def test_a_longer_pause_follows_where_many_came(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_comes_in_the_pause_is_in_the_group_and_a_full_group_waits_for_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def main() -> None:
-        store, pauses, more = Recorded(), list[float](), [8, 7, 0]
+        store, pauses, more = Recorded(), list[float](), [8, 15, 0]
 
         def sleep(pause: float) -> None:
             pauses.append(pause)
@@ -81,11 +83,12 @@ def test_a_longer_pause_follows_where_many_came(monkeypatch: pytest.MonkeyPatch)
 
         monkeypatch.setattr(module, "time", SimpleNamespace(sleep=sleep))
         store.leave.set()
-        writer = Writer(store, Grouping(most=12, pauses=(1.0, 2.0, 4.0)))  # type: ignore[arg-type]
+        writer = Writer(store, Grouping(most=9, pause=1.0))  # type: ignore[arg-type]
         await writer.put(uploads(1)[0])
-        assert store.groups[0] == 12
+        await writer.put(uploads(1)[0])
         await writer.end()
-        assert (pauses, store.groups) == ([1.0, 2.0, 1.0], [12, 4])
+        assert (pauses[:2], store.groups[:2]) == ([1.0, 1.0], [9, 9])
+        assert sum(store.groups) == 1 + 8 + 1 + 15
 
     asyncio.run(main())
 
@@ -95,7 +98,7 @@ def test_everybody_hears_of_a_failure_and_the_next_group_is_tried() -> None:
         store = Recorded()
         store.leave.set()
         store.fails = True
-        writer = Writer(store, Grouping(pauses=()))  # type: ignore[arg-type]
+        writer = Writer(store, Grouping(pause=0))  # type: ignore[arg-type]
         with pytest.raises(StoreUnavailable):
             await writer.put(uploads(1)[0])
         store.fails = False
@@ -113,7 +116,7 @@ def test_everybody_hears_of_a_failure_and_the_next_group_is_tried() -> None:
 def test_who_fails_when_told_keeps_nobody_else_from_being_told() -> None:
     async def main() -> None:
         store = Recorded()
-        writer = Writer(store, Grouping(pauses=(0.02,)))  # type: ignore[arg-type]
+        writer = Writer(store, Grouping(pause=0.02))  # type: ignore[arg-type]
         writer.hand(uploads(1)[0], lambda outcome: 1 // 0)
         after = writer.put(uploads(1)[0])
         store.leave.set()
@@ -127,7 +130,7 @@ def test_who_fails_when_told_keeps_nobody_else_from_being_told() -> None:
 def test_what_was_accepted_is_finished_when_it_ends() -> None:
     async def main() -> None:
         store = Recorded()
-        writer = Writer(store, Grouping(pauses=()))  # type: ignore[arg-type]
+        writer = Writer(store, Grouping(pause=0))  # type: ignore[arg-type]
         futures = [writer.put(upload) for upload in uploads(5)]
         store.leave.set()
         await writer.end()
@@ -141,7 +144,7 @@ def test_what_was_accepted_is_finished_when_it_ends() -> None:
 def test_more_than_can_wait_are_turned_away() -> None:
     async def main() -> None:
         store = Recorded()
-        writer = Writer(store, Grouping(most=1, pauses=(), waiting=3))  # type: ignore[arg-type]
+        writer = Writer(store, Grouping(most=1, pause=0, waiting=3))  # type: ignore[arg-type]
         futures = [writer.put(uploads(1)[0])]
         await asyncio.sleep(0.05)
         futures += [writer.put(upload) for upload in uploads(3)]

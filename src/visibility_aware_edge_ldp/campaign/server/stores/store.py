@@ -128,21 +128,16 @@ class Database(Protocol):
         """Let go of it."""
 
 
-# So many uploads in one pause make it worth while to wait for more.
-_MANY = 8
 Told = Callable[[Any], None]  # is called on the event loop with a result, or with the failure in its place
 _Item = tuple[Any, Told]  # an upload, or something else to do with the store, and who is told what became of it
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """How many uploads one commit takes at most, how long the first of them waits, and how many may wait in all.
-
-    It waits for the first of these ``pauses``, and for the next one only where many came in the one before.
-    """
+    """How many uploads one commit takes at most, how many seconds the first waits for more, and how many may wait."""
 
     most: int = 256
-    pauses: tuple[float, ...] = (0.002, 0.004, 0.008)
+    pause: float = 0.004
     waiting: int = 8_192
 
 
@@ -214,18 +209,13 @@ class Writer:
         self._store.close()
 
     def _group(self, first: _Item) -> tuple[list[_Item], list[_Item | None]]:
-        """What comes within a moment of the first, up to a number; while many come, the moment is longer.
+        """What comes within a moment of the first, up to a number.
 
         The moment is slept through: a thread that waited for each upload would be woken by each, and every time it
         would take the interpreter from the event loop. A commit takes it some ten times, whatever its group's size.
         """
-        for pause in self._grouping.pauses:
-            before = self._queue.qsize()
-            if before + 1 >= self._grouping.most:
-                break
-            time.sleep(pause)
-            if self._queue.qsize() < before + _MANY:
-                break
+        if self._queue.qsize() + 1 < self._grouping.most:
+            time.sleep(self._grouping.pause)
         group = [first]
         while len(group) < self._grouping.most:
             try:
