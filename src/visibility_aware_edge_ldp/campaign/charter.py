@@ -116,7 +116,7 @@ class Charter:
         """The trust model of the question."""
         return self.asked.trust.title
 
-    @cached_property
+    @property
     def asked(self) -> Question:
         """The question, as it is asked here: of a wave, what has changed; of parts, sums over these."""
         return question_of(self.question, self.wave, self.parts)
